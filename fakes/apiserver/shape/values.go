@@ -1,0 +1,230 @@
+package shape
+
+import (
+	"bytes"
+	"reflect"
+	"time"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// timeOps: a Time is stored in whole seconds, UTC.
+var timeOps = &ops{
+	equal: func(a, b unsafe.Pointer) bool {
+		x, y := (*metav1.Time)(a), (*metav1.Time)(b)
+		return x.Unix() == y.Unix()
+	},
+	same: func(a, b unsafe.Pointer) bool { return (*metav1.Time)(a).Time == (*metav1.Time)(b).Time },
+	normalize: func(p unsafe.Pointer) {
+		if t := (*metav1.Time)(p); !t.IsZero() {
+			t.Time = cut(t.Time, time.Second)
+		}
+	},
+}
+
+// microTimeOps: a MicroTime is stored in microseconds, UTC.
+var microTimeOps = &ops{
+	equal: func(a, b unsafe.Pointer) bool {
+		return (*metav1.MicroTime)(a).UnixMicro() == (*metav1.MicroTime)(b).UnixMicro()
+	},
+	same: func(a, b unsafe.Pointer) bool { return (*metav1.MicroTime)(a).Time == (*metav1.MicroTime)(b).Time },
+	normalize: func(p unsafe.Pointer) {
+		if t := (*metav1.MicroTime)(p); !t.IsZero() {
+			t.Time = cut(t.Time, time.Microsecond)
+		}
+	},
+}
+
+// cut returns t in UTC, without a monotonic reading, in whole units. A value
+// that is so already comes back unchanged, location included.
+func cut(t time.Time, unit time.Duration) time.Time {
+	if t.Location() == time.UTC && int64(t.Nanosecond())%int64(unit) == 0 && t == t.Round(0) {
+		return t
+	}
+	return time.Unix(t.Unix(), int64(t.Nanosecond())/int64(unit)*int64(unit)).UTC()
+}
+
+// quantityOps: a Quantity is stored in canonical form, so only the amount and
+// the family of suffixes count. JSON writes the canonical form anyway, so there
+// is nothing to normalise.
+var quantityOps = func() *ops {
+	eq := func(a, b unsafe.Pointer) bool {
+		x, y := (*resource.Quantity)(a), (*resource.Quantity)(b)
+		return x.Cmp(*y) == 0 && (x.Format == y.Format || x.IsZero())
+	}
+	return &ops{equal: eq, same: eq}
+}()
+
+// slice header, as far as the walk needs it.
+type slice struct {
+	data unsafe.Pointer
+	len  int
+	cap  int
+}
+
+func (c *compiler) slice(t reflect.Type) *ops {
+	if t.Elem().Kind() == reflect.Uint8 {
+		return bytesOps
+	}
+	elem, size := c.compile(t.Elem()), t.Elem().Size()
+	each := func(eq func(a, b unsafe.Pointer) bool, x, y *slice) bool {
+		if x.len != y.len {
+			return false
+		}
+		if x.data == y.data {
+			return true
+		}
+		for i := range uintptr(x.len) {
+			if !eq(unsafe.Add(x.data, i*size), unsafe.Add(y.data, i*size)) {
+				return false
+			}
+		}
+		return true
+	}
+	return &ops{
+		equal: func(a, b unsafe.Pointer) bool { return each(elem.equal, (*slice)(a), (*slice)(b)) },
+		same: func(a, b unsafe.Pointer) bool {
+			x, y := (*slice)(a), (*slice)(b)
+			return (x.data == nil) == (y.data == nil) && each(elem.same, x, y)
+		},
+		normalize: func(p unsafe.Pointer) {
+			s := (*slice)(p)
+			if s.len == 0 {
+				if s.data != nil {
+					*s = slice{}
+				}
+				return
+			}
+			if elem.normalize != nil {
+				for i := range uintptr(s.len) {
+					elem.normalize(unsafe.Add(s.data, i*size))
+				}
+			}
+		},
+	}
+}
+
+// bytesOps: an empty byte string is not the same as none (its JSON is "" and
+// not null), but protobuf and omitempty cannot tell, so it compares equal and
+// is left alone.
+var bytesOps = &ops{
+	equal: func(a, b unsafe.Pointer) bool { return bytes.Equal(*(*[]byte)(a), *(*[]byte)(b)) },
+	same: func(a, b unsafe.Pointer) bool {
+		x, y := *(*[]byte)(a), *(*[]byte)(b)
+		return (x == nil) == (y == nil) && bytes.Equal(x, y)
+	},
+}
+
+func (c *compiler) mapping(t reflect.Type) *ops {
+	switch t.Elem().Kind() {
+	case reflect.String:
+		if t.Key().Kind() == reflect.String {
+			return stringMapOps
+		}
+	case reflect.Slice:
+		if t.Key().Kind() == reflect.String && t.Elem().Elem().Kind() == reflect.Uint8 {
+			return bytesMapOps
+		}
+	}
+	return c.reflectedMap(t)
+}
+
+// stringMapOps serve every map from a string type to a string type: they all
+// have the layout of map[string]string.
+var stringMapOps = &ops{
+	equal: func(a, b unsafe.Pointer) bool {
+		return equalMaps(*(*map[string]string)(a), *(*map[string]string)(b), func(x, y string) bool { return x == y })
+	},
+	same: func(a, b unsafe.Pointer) bool {
+		x, y := *(*map[string]string)(a), *(*map[string]string)(b)
+		return (x == nil) == (y == nil) && equalMaps(x, y, func(x, y string) bool { return x == y })
+	},
+	normalize: dropEmptyMap,
+}
+
+var bytesMapOps = &ops{
+	equal: func(a, b unsafe.Pointer) bool {
+		return equalMaps(*(*map[string][]byte)(a), *(*map[string][]byte)(b), bytes.Equal)
+	},
+	same: func(a, b unsafe.Pointer) bool {
+		x, y := *(*map[string][]byte)(a), *(*map[string][]byte)(b)
+		return (x == nil) == (y == nil) && equalMaps(x, y, func(x, y []byte) bool {
+			return (x == nil) == (y == nil) && bytes.Equal(x, y)
+		})
+	},
+	normalize: func(p unsafe.Pointer) {
+		dropEmptyMap(p)
+		m := *(*map[string][]byte)(p)
+		for k, v := range m {
+			if v == nil {
+				m[k] = []byte{} // a key without a value has an empty one
+			}
+		}
+	},
+}
+
+// dropEmptyMap works for every map type: all are one pointer.
+func dropEmptyMap(p unsafe.Pointer) {
+	if m := *(*map[string]struct{})(p); m != nil && len(m) == 0 {
+		*(*unsafe.Pointer)(p) = nil
+	}
+}
+
+func equalMaps[V any](x, y map[string]V, eq func(a, b V) bool) bool {
+	if len(x) != len(y) {
+		return false
+	}
+	for k, v := range x {
+		if w, ok := y[k]; !ok || !eq(v, w) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *compiler) reflectedMap(t reflect.Type) *ops {
+	elem := c.compile(t.Elem())
+	each := func(eq func(a, b unsafe.Pointer) bool, a, b unsafe.Pointer) bool {
+		if *(*unsafe.Pointer)(a) == *(*unsafe.Pointer)(b) {
+			return true
+		}
+		x, y := reflect.NewAt(t, a).Elem(), reflect.NewAt(t, b).Elem()
+		if x.Len() != y.Len() {
+			return false
+		}
+		v, w := reflect.New(t.Elem()), reflect.New(t.Elem())
+		for it := x.MapRange(); it.Next(); {
+			other := y.MapIndex(it.Key())
+			if !other.IsValid() {
+				return false
+			}
+			v.Elem().SetIterValue(it)
+			w.Elem().Set(other)
+			if !eq(v.UnsafePointer(), w.UnsafePointer()) {
+				return false
+			}
+		}
+		return true
+	}
+	return &ops{
+		equal: func(a, b unsafe.Pointer) bool { return each(elem.equal, a, b) },
+		same: func(a, b unsafe.Pointer) bool {
+			return (*(*unsafe.Pointer)(a) == nil) == (*(*unsafe.Pointer)(b) == nil) && each(elem.same, a, b)
+		},
+		normalize: func(p unsafe.Pointer) {
+			dropEmptyMap(p)
+			if elem.normalize == nil || *(*unsafe.Pointer)(p) == nil {
+				return
+			}
+			m := reflect.NewAt(t, p).Elem()
+			v := reflect.New(t.Elem())
+			for it := m.MapRange(); it.Next(); {
+				v.Elem().SetIterValue(it)
+				elem.normalize(v.UnsafePointer())
+				m.SetMapIndex(it.Key(), v.Elem())
+			}
+		},
+	}
+}

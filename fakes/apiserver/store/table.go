@@ -1,0 +1,152 @@
+package store
+
+import (
+	"github.com/google/btree"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
+)
+
+// item is the place of a key in a table. The tree and the indexes hold items,
+// so an update that moves no index touches none of them.
+type item struct {
+	key  Key
+	obj  Object // immutable
+	copy Object // as it was written; only with Config.Check
+}
+
+func lessItem(a, b *item) bool { return a.key.Less(b.key) }
+
+func newTree() *btree.BTreeG[*item] { return btree.NewG(32, lessItem) }
+
+// Table holds the objects of one resource.
+type Table struct {
+	store   *Store
+	name    string
+	items   map[Key]*item
+	tree    *btree.BTreeG[*item]
+	history ring
+	since   uint64 // events up to this revision are gone
+	indexes []*index
+	route   routes
+}
+
+func newTable(s *Store, name string) *Table {
+	return &Table{
+		store: s, name: name, items: map[Key]*item{}, tree: newTree(),
+		history: ring{limit: s.cfg.History}, since: s.compacted,
+	}
+}
+
+// Len returns the number of objects.
+func (t *Table) Len() int {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	return len(t.items)
+}
+
+// Get returns the object at k as it is now.
+func (t *Table) Get(k Key) (Object, bool) {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	it, ok := t.items[k]
+	if !ok {
+		return nil, false
+	}
+	t.check(it)
+	return it.obj, true
+}
+
+// Create stores obj, which the caller gives away, at a new key. The object gets
+// its resourceVersion. It fails with ErrExists.
+func (t *Table) Create(k Key, obj Object) error {
+	t.store.mu.Lock()
+	if _, ok := t.items[k]; ok {
+		t.store.mu.Unlock()
+		return ErrExists
+	}
+	rev := t.store.next(obj)
+	it := &item{key: k}
+	t.put(it, obj)
+	t.items[k] = it
+	t.tree.ReplaceOrInsert(it)
+	for _, x := range t.indexes {
+		x.insert(it)
+	}
+	t.record(&event{rev: rev, key: k, obj: obj})
+	t.store.unlock()
+	return nil
+}
+
+// Update replaces the object at k by obj, which the caller gives away. It fails
+// with ErrNotFound if there is none, and with ErrConflict if it is not prev,
+// the very object that the caller had read.
+func (t *Table) Update(k Key, obj, prev Object) error {
+	t.store.mu.Lock()
+	it, err := t.current(k, prev)
+	if err != nil {
+		t.store.mu.Unlock()
+		return err
+	}
+	rev := t.store.next(obj)
+	for _, x := range t.indexes {
+		x.move(it, obj)
+	}
+	t.put(it, obj)
+	t.record(&event{rev: rev, key: k, obj: obj, prev: prev})
+	t.store.unlock()
+	return nil
+}
+
+// Delete removes the object at k. It fails as Update does. It returns the last
+// state with the revision of the deletion as its resourceVersion.
+func (t *Table) Delete(k Key, prev Object) (Object, error) {
+	t.store.mu.Lock()
+	it, err := t.current(k, prev)
+	if err != nil {
+		t.store.mu.Unlock()
+		return nil, err
+	}
+	for _, x := range t.indexes {
+		x.remove(it)
+	}
+	delete(t.items, k)
+	t.tree.Delete(it)
+	last := shape.ShallowCopy(prev).(Object)
+	rev := t.store.next(last)
+	t.record(&event{rev: rev, key: k, prev: prev, last: last})
+	t.store.unlock()
+	return last, nil
+}
+
+func (t *Table) current(k Key, prev Object) (*item, error) {
+	it, ok := t.items[k]
+	if !ok {
+		return nil, ErrNotFound
+	}
+	if it.obj != prev {
+		return nil, ErrConflict
+	}
+	t.check(it)
+	return it, nil
+}
+
+func (t *Table) put(it *item, obj Object) {
+	it.obj = obj
+	if t.store.cfg.Check != nil {
+		it.copy = obj.DeepCopyObject().(Object)
+	}
+}
+
+func (t *Table) check(it *item) {
+	if t.store.cfg.Check != nil {
+		t.store.cfg.Check(t.name, it.key, it.obj, it.copy)
+	}
+}
+
+// record appends to the history and passes the event to the cursors.
+func (t *Table) record(e *event) {
+	if lost := t.history.push(e); lost != nil {
+		t.since = lost.rev
+	}
+	t.route.dispatch(e)
+}

@@ -1,0 +1,91 @@
+package store
+
+// View is what one observer sees of a store. A live view sees every write at
+// once. One that is held sees nothing after its revision, as an API server whose
+// watch cache lags: reads through it are old, and cursors opened on it wait.
+type View struct {
+	store   *Store
+	held    bool
+	rev     uint64               // with held: the last revision seen
+	cursors map[*Cursor]struct{} // readers are woken in order of age, so order here is free
+}
+
+// View returns a new live view.
+func (s *Store) View() *View {
+	return &View{store: s, cursors: map[*Cursor]struct{}{}}
+}
+
+// Hold stops the view at rev, or moves it there. A view does not go back: a
+// revision before what it has shown already is ignored. Cursors that can go on
+// tell their readers.
+func (v *View) Hold(rev uint64) {
+	v.store.mu.Lock()
+	if !v.held {
+		v.held, v.rev = true, v.store.rev
+	}
+	if rev > v.rev {
+		v.rev = min(rev, v.store.rev)
+	}
+	v.rouse()
+	v.store.unlock()
+}
+
+// Freeze stops the view at what it sees now.
+func (v *View) Freeze() {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	if !v.held {
+		v.held, v.rev = true, v.store.rev
+	}
+}
+
+// Live lets the view see every write from now on, and all it has missed.
+func (v *View) Live() {
+	v.store.mu.Lock()
+	v.held = false
+	v.rouse()
+	v.store.unlock()
+}
+
+// Revision returns the last revision that the view sees.
+func (v *View) Revision() uint64 {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	return v.visible()
+}
+
+func (v *View) visible() uint64 {
+	if v.held {
+		return v.rev
+	}
+	return v.store.rev
+}
+
+// in returns the revision at which the view sees t. A view cannot lag behind the
+// end of the history.
+func (v *View) in(t *Table) uint64 { return max(v.visible(), t.since) }
+
+func (v *View) rouse() {
+	seen := v.visible()
+	for c := range v.cursors {
+		if c.armed && c.ready(seen) {
+			c.armed = false
+			v.store.wake = append(v.store.wake, c)
+		}
+	}
+}
+
+// Get returns the object at k as the view sees it.
+func (v *View) Get(t *Table, k Key) (Object, bool) {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	return t.at(k, v.in(t))
+}
+
+// List answers q at the view's revision; q.Revision is not used.
+func (v *View) List(t *Table, q Query) Result {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	q.Revision = v.in(t)
+	return t.list(&q)
+}
