@@ -1,0 +1,6 @@
+package names
+
+import "time"
+
+// Tests may use real time.
+var _ = time.Now()
