@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/debug"
+)
+
+type taskState uint8
+
+const (
+	taskReady   taskState = iota // in the ready queue, or held while its process is paused
+	taskRunning                  // on the processor
+	taskParking                  // on the processor, inside the start function of Await
+	taskParked                   // waiting for a wake
+	taskDone
+)
+
+// Task is one thread of a simulated process. Tasks run one at a time, each until
+// its next call of a method that waits.
+type Task struct {
+	e      *Engine
+	inc    *incarnation
+	name   string
+	nth    uint32 // among the tasks of this name in the incarnation
+	id     string // built on demand
+	hash   uint64 // of the id's parts
+	serial uint64
+	slot   uint64 // the source's
+	g      uintptr
+
+	state   taskState
+	op      Op
+	timer   Timer
+	wait    *Wait       // the Await in progress
+	ctx     *simContext // the context whose end wakes the task
+	watch   context.Context
+	ended   error     // why the context woke it
+	list    *waitList // the list of waiters the task is in
+	joiners waitList
+	joining *Task
+
+	prev, succ *Task // neighbours in the incarnation
+	wprev      *Task // neighbours in list
+	wnext      *Task
+	cprev      *Task // neighbours among the waiters of ctx
+	cnext      *Task
+
+	fn       func(context.Context)
+	fnCtx    context.Context
+	next     func() (struct{}, bool)
+	stop     func()
+	yield    func(struct{}) bool
+	returned bool
+	failure  error // a panic or a Goexit of code under test
+	instant  int64 // virtual time at which burst was counted
+	burst    uint64
+}
+
+// ID returns "process#incarnation/name.n". It is stable: the same code started
+// in the same order gets the same ids, whatever the schedule.
+func (t *Task) ID() string {
+	if t.id == "" {
+		t.id = fmt.Sprintf("%s#%d/%s.%d", t.inc.p.name, t.inc.n, t.name, t.nth)
+	}
+	return t.id
+}
+
+// taskEnd is the panic value by which an abnormal end of a task passes through
+// iter.Pull, which would otherwise forward Goexit to the engine's goroutine.
+type taskEnd struct{ t *Task }
+
+// start makes the coroutine. The engine does so at the task's first step, so
+// that a task killed before that costs nothing.
+func (t *Task) start() {
+	t.next, t.stop = iter.Pull(t.body)
+}
+
+// body runs the task's function. Whatever way it ends, the engine learns of it:
+// by a normal return, or by a panic with taskEnd that it recovers.
+func (t *Task) body(yield func(struct{}) bool) {
+	t.yield = yield
+	t.g = getg()
+	defer t.atEnd()
+	t.fn(t.fnCtx)
+	t.returned = true
+}
+
+func (t *Task) atEnd() {
+	if t.returned {
+		return
+	}
+	r := recover()
+	switch {
+	case t.inc.dead:
+		// Killed. A panic of a deferred function cannot matter any more.
+	case r != nil:
+		t.failure = &PanicError{Task: t.ID(), Value: r, Stack: debug.Stack()}
+	default:
+		t.failure = &GoexitError{Task: t.ID()}
+	}
+	panic(taskEnd{t})
+}
+
+// park gives the processor back and returns when the engine resumes the task.
+// If the task is killed meanwhile, its deferred functions run and park does not
+// return.
+func (t *Task) park() {
+	if !t.yield(struct{}{}) {
+		runtime.Goexit()
+	}
+}
+
+// wake makes a parked task ready. It does nothing in any other state.
+func (t *Task) wake() {
+	if t.state != taskParked {
+		return
+	}
+	t.state = taskReady
+	if t.inc.p.paused {
+		t.inc.held = append(t.inc.held, held{task: t})
+		return
+	}
+	t.e.ready.push(t)
+}
+
+// pass makes the running task ready again and lets others run first.
+func (t *Task) pass() {
+	t.state = taskParked
+	t.wake()
+	t.park()
+}
+
+// resume runs t until it parks or ends.
+func (e *Engine) resume(t *Task) {
+	t.state = taskRunning
+	if t.instant != e.now {
+		t.instant, t.burst = e.now, 0
+	}
+	t.burst++
+	e.cur, e.running, e.last = t, t, t
+	if t.next == nil {
+		t.start()
+	}
+	_, alive := t.next()
+	e.cur, e.running = nil, nil
+	if !alive {
+		e.finish(t)
+	}
+}
+
+// finish records that t has ended, by return, panic, Goexit or death.
+func (e *Engine) finish(t *Task) {
+	if t.state == taskDone {
+		return
+	}
+	t.state = taskDone
+	t.detach()
+	t.inc.remove(t)
+	t.next, t.stop, t.yield, t.fn, t.fnCtx = nil, nil, nil, nil, nil
+	e.live--
+	if t.failure != nil {
+		e.fail(t.failure)
+		return
+	}
+	for j := t.joiners.pop(); j != nil; j = t.joiners.pop() {
+		j.wake()
+	}
+	if t.inc.main == t && !t.inc.dead {
+		t.inc.p.end(false)
+	}
+}
+
+// detach takes t out of everything that might wake it.
+func (t *Task) detach() {
+	t.timer.Cancel()
+	t.wait = nil
+	t.leave()
+	if t.list != nil {
+		t.list.remove(t)
+	}
+}
+
+// kill unwinds t, whose incarnation is dead and which is not running: its
+// deferred functions run, but every method they call ends them.
+func (e *Engine) kill(t *Task) {
+	if t.state == taskDone {
+		return
+	}
+	t.detach()
+	if t.next != nil {
+		e.unwind(t)
+	}
+	e.finish(t)
+}
+
+func (e *Engine) unwind(t *Task) {
+	e.cur, e.running = t, t
+	e.beat(t)
+	defer func() {
+		e.cur, e.running = nil, nil
+		if r := recover(); r != nil && r != any(taskEnd{t}) {
+			panic(r)
+		}
+	}()
+	t.stop()
+}
+
+// Join waits until t has ended. It must be called by a task of the same process.
+func (t *Task) Join() {
+	me := t.inc.p.enter("Join")
+	me.op = Op{Verb: "join", Key: t.name}
+	if t.state == taskDone {
+		me.pass()
+		return
+	}
+	me.joining = t
+	t.joiners.push(me)
+	me.state = taskParked
+	me.park()
+	me.joining = nil
+}
+
+// waitList is a queue of parked tasks. A task is in at most one.
+type waitList struct{ head, tail *Task }
+
+func (l *waitList) push(t *Task) {
+	t.list, t.wprev, t.wnext = l, l.tail, nil
+	if l.tail != nil {
+		l.tail.wnext = t
+	} else {
+		l.head = t
+	}
+	l.tail = t
+}
+
+func (l *waitList) pop() *Task {
+	t := l.head
+	if t != nil {
+		l.remove(t)
+	}
+	return t
+}
+
+func (l *waitList) remove(t *Task) {
+	if t.wprev != nil {
+		t.wprev.wnext = t.wnext
+	} else {
+		l.head = t.wnext
+	}
+	if t.wnext != nil {
+		t.wnext.wprev = t.wprev
+	} else {
+		l.tail = t.wprev
+	}
+	t.list, t.wprev, t.wnext = nil, nil, nil
+}

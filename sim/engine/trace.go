@@ -1,0 +1,73 @@
+package engine
+
+import "time"
+
+// Event is something that happened, for the trace.
+type Event struct {
+	Kind   string // "api", "watch", "fault", "proc", "sys", "story", "prop"
+	Actor  string
+	Verb   string
+	Object string
+	N      uint64
+	Detail func() string // called at TraceFull only; not part of the hash
+}
+
+// Record is an event as it is kept at [TraceFull]. The engine adds records of
+// Kind "step" of its own: Actor is the task that was resumed and Verb and Object
+// the Op at which it had waited, or Actor is empty and N the number of the event.
+type Record struct {
+	Step   uint64
+	At     time.Duration
+	Kind   string
+	Actor  string
+	Verb   string
+	Object string
+	N      uint64
+	Detail string
+}
+
+// Emit appends an event to the trace. Everything but Detail, with the step and
+// the virtual time, goes into the running hash.
+func (e *Engine) Emit(ev Event) {
+	e.guard("Emit")
+	e.emit(ev)
+}
+
+func (e *Engine) emit(ev Event) {
+	h := mix(e.hash, uint64(e.now)^e.steps*golden)
+	h = mix(h, hashString(ev.Kind)+ev.N)
+	h = mix(h, hashString(ev.Actor))
+	h = mix(h, hashString(ev.Verb))
+	e.hash = mix(h, hashString(ev.Object))
+	if e.cfg.Trace == TraceFull {
+		r := Record{e.steps, e.Elapsed(), ev.Kind, ev.Actor, ev.Verb, ev.Object, ev.N, ""}
+		if ev.Detail != nil {
+			r.Detail = ev.Detail()
+		}
+		e.records = append(e.records, r)
+	}
+}
+
+// traceTask begins a step that resumes t.
+func (e *Engine) traceTask(t *Task) *Task {
+	e.steps++
+	h := mix(e.hash, uint64(e.now)^e.steps*golden)
+	h = mix(h, t.hash)
+	e.hash = mix(h, hashString(t.op.Verb)^hashString(t.op.Key)*hashK0)
+	if e.cfg.Trace == TraceFull {
+		e.records = append(e.records,
+			Record{e.steps, e.Elapsed(), "step", t.ID(), t.op.Verb, t.op.Key, 0, ""})
+	}
+	e.beat(t)
+	return t
+}
+
+// traceEvent begins a step that fires event number seq.
+func (e *Engine) traceEvent(seq uint64) {
+	e.steps++
+	e.hash = mix(mix(e.hash, uint64(e.now)^e.steps*golden), seq)
+	if e.cfg.Trace == TraceFull {
+		e.records = append(e.records, Record{e.steps, e.Elapsed(), "step", "", "event", "", seq, ""})
+	}
+	e.beat(nil)
+}
