@@ -29,29 +29,29 @@ var clock = Now // want `use of time.Now; use Now and Since of the clock.Clock i
 func nanotime() int64
 
 func times(ctx context.Context) {
-	Sleep(Second)                                  // want `use of time.Sleep; use clock.Clock.Sleep`
-	_ = Since(Time{})                              // want `use of time.Since`
-	_ = NewTimer(0)                                // want `use of time.NewTimer`
-	AfterFunc(0, nil)                              // want `use of time.AfterFunc; use a task of clock.Clock.NewGroup`
-	var t *Ticker                                  // want `use of time.Ticker`
+	Sleep(Second)     // want `use of time.Sleep; use clock.Clock.Sleep`
+	_ = Since(Time{}) // want `use of time.Since`
+	_ = NewTimer(0)   // want `use of time.NewTimer`
+	AfterFunc(0, nil) // want `use of time.AfterFunc; use a task of clock.Clock.NewGroup`
+	var t *Ticker     // want `use of time.Ticker`
 	_ = t
-	_ = Time{}.Local()                             // want `use of time.Time.Local`
-	_, _ = context.WithTimeout(ctx, 0)             // want `use of context.WithTimeout; use clock.Clock.WithTimeout`
-	_, _ = context.WithCancel(ctx)                 // want `use of context.WithCancel; use clock.Clock.WithCancel`
+	_ = Time{}.Local()                                 // want `use of time.Time.Local`
+	_, _ = context.WithTimeout(ctx, 0)                 // want `use of context.WithTimeout; use clock.Clock.WithTimeout`
+	_, _ = context.WithCancel(ctx)                     // want `use of context.WithCancel; use clock.Clock.WithCancel`
 	_, _ = context.WithDeadlineCause(ctx, Time{}, nil) // want `use of context.WithDeadlineCause`
-	context.AfterFunc(ctx, nil)                    // want `use of context.AfterFunc`
+	context.AfterFunc(ctx, nil)                        // want `use of context.AfterFunc`
 	_ = context.WithValue(ctx, "k", 1)
-	_ = metav1.Now()                               // want `use of v1.Now; use metav1.NewTime\(clock.Now\(\)\)`
+	_ = metav1.Now() // want `use of v1.Now; use metav1.NewTime\(clock.Now\(\)\)`
 	_ = metav1.NewTime(Time{}.Add(Second))
 }
 
 func random(r io.Reader) {
-	_ = insecure.Intn(3)                           // want `use of rand.Intn; use randomness that is handed in \[random\]`
+	_ = insecure.Intn(3) // want `use of rand.Intn; use randomness that is handed in \[random\]`
 	_ = insecure.New(insecure.NewSource(1)).Intn(3)
-	_ = randv2.N(3)                                // want `use of rand.N; `
+	_ = randv2.N(3) // want `use of rand.N; `
 	_ = randv2.New(randv2.NewPCG(1, 2)).IntN(3)
-	_, _ = io.ReadFull(rand.Reader, nil)           // want `use of rand.Reader; use an io.Reader that is handed in`
-	_, _ = ecdh.X25519().GenerateKey(r)            // want `use of ecdh.Curve.GenerateKey; use Curve.NewPrivateKey`
+	_, _ = io.ReadFull(rand.Reader, nil) // want `use of rand.Reader; use an io.Reader that is handed in`
+	_, _ = ecdh.X25519().GenerateKey(r)  // want `use of ecdh.Curve.GenerateKey; use Curve.NewPrivateKey`
 	_, _ = ecdh.X25519().NewPrivateKey(nil)
 }
 
@@ -59,9 +59,9 @@ func host() {
 	_ = os.Getenv("HOME")
 	_, _ = net.Dial("tcp", "")
 	_ = http.StatusConflict
-	_, _ = http.Get("")                            // want `use of http.Get; use a port bound in realmode`
+	_, _ = http.Get("") // want `use of http.Get; use a port bound in realmode`
 	_, _ = netip.ParseAddr("")
-	runtime.Gosched()                              // want `use of runtime.Gosched; use a port`
+	runtime.Gosched() // want `use of runtime.Gosched; use a port`
 }
 
 func locks() {
@@ -70,25 +70,25 @@ func locks() {
 	mu.Unlock()
 	var once sync.Once
 	once.Do(func() {})
-	var wg sync.WaitGroup                          // want `use of sync.WaitGroup; use clock.Clock.NewGroup \[go\]`
+	var wg sync.WaitGroup // want `use of sync.WaitGroup; use clock.Clock.NewGroup \[go\]`
 	wg.Wait()
 	var m sync.Map
-	m.Range(nil)                                   // want `use of sync.Map.Range; use a map under a sync.Mutex`
-	var p sync.Pool                                // want `use of sync.Pool`
+	m.Range(nil)    // want `use of sync.Map.Range; use a map under a sync.Mutex`
+	var p sync.Pool // want `use of sync.Pool`
 	_ = p
-	_ = sync.NewCond                               // want `use of sync.NewCond; use clock.Clock.NewSignal \[channel\]`
+	_ = sync.NewCond // want `use of sync.NewCond; use clock.Clock.NewSignal \[channel\]`
 }
 
 func conditions(now Time, list *[]metav1.Condition, c metav1.Condition) {
 	meta.SetStatusCondition(list, metav1.Condition{Type: "Ready", LastTransitionTime: metav1.NewTime(now)})
 	meta.SetStatusCondition(list, metav1.Condition{Type: "Ready"}) // want `meta.SetStatusCondition reads time.Now when`
-	meta.SetStatusCondition(list, c)               // want `meta.SetStatusCondition reads time.Now when`
+	meta.SetStatusCondition(list, c)                               // want `meta.SetStatusCondition reads time.Now when`
 }
 
 func shown(v reflect.Value, s sets.Set[string]) {
-	_ = fmt.Sprintf("%-10p", &s)                   // want `%p prints an address; print a name \[address\]`
+	_ = fmt.Sprintf("%-10p", &s) // want `%p prints an address; print a name \[address\]`
 	_ = fmt.Sprintf("100%%pure %v", s)
-	_ = v.MapKeys()                                // want `use of reflect.Value.MapKeys`
-	_ = s.UnsortedList()                           // want `use of sets.Set.UnsortedList; use sets.List`
+	_ = v.MapKeys()      // want `use of reflect.Value.MapKeys`
+	_ = s.UnsortedList() // want `use of sets.Set.UnsortedList; use sets.List`
 	_ = sets.List(s)
 }

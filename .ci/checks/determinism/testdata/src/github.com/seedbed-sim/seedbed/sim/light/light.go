@@ -14,8 +14,8 @@ func run(ctx context.Context, m map[string]int) []int {
 	c <- 1
 	<-c
 	_ = os.Stdout
-	go run(ctx, m)              // want `go statement`
-	_ = time.Now()              // want `use of time.Now`
+	go run(ctx, m) // want `go statement`
+	_ = time.Now() // want `use of time.Now`
 	var out []int
 	for _, v := range m { // want `the order of map m is visible: line 21 collects into out, which is not sorted right after`
 		out = append(out, v)
