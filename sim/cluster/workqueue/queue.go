@@ -1,0 +1,236 @@
+package workqueue
+
+import (
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Options of one queue. The zero value is controller-runtime's default.
+type Options struct {
+	Base, Max time.Duration // per-request back-off; zero means DefaultBase, DefaultMax
+	Bucket    Bucket        // over all rate-limited adds; zero means none
+}
+
+// Queue holds requests until a worker takes them.
+type Queue struct {
+	eng     *engine.Engine
+	base    time.Duration
+	max     time.Duration
+	bucket  bucketState
+	onReady func()
+
+	items   map[reconcile.Request]*Item
+	ready   []*Item // heap by (priority, seq)
+	free    *Item
+	seq     uint64
+	waiting int
+	closed  bool
+}
+
+// Item is a request inside the queue, handed out by Get.
+type Item struct {
+	Request reconcile.Request
+
+	queue    *Queue
+	state    state
+	locked   bool // handed out and not yet Done
+	failures int
+	priority int
+	seq      uint64
+	readyAt  time.Duration
+	timer    engine.Timer
+	next     *Item // free list
+}
+
+type state uint8
+
+const (
+	absent  state = iota // not queued (it may be locked, or have failures)
+	waiting              // has a timer
+	ready                // in the heap
+	blocked              // ready, but locked: goes to the heap on Done
+)
+
+// New returns an empty queue. onReady is called each time a request becomes
+// ready; it must not call back into the queue.
+func New(eng *engine.Engine, o Options, onReady func()) *Queue {
+	if o.Base <= 0 {
+		o.Base = DefaultBase
+	}
+	if o.Max <= 0 {
+		o.Max = DefaultMax
+	}
+	return &Queue{
+		eng: eng, base: o.Base, max: o.Max, bucket: bucketState{Bucket: o.Bucket},
+		onReady: onReady, items: map[reconcile.Request]*Item{},
+	}
+}
+
+// Add makes req ready now.
+func (q *Queue) Add(req reconcile.Request, priority int) { q.add(q.item(req), 0, priority) }
+
+// AddAfter makes req ready once d has passed.
+func (q *Queue) AddAfter(req reconcile.Request, d time.Duration, priority int) {
+	q.add(q.item(req), d, priority)
+}
+
+// Retry adds the request of it again after one more failure, and returns the
+// delay.
+func (q *Queue) Retry(it *Item) time.Duration {
+	d := exponential(q.base, q.max, it.failures)
+	it.failures++
+	d = max(d, q.bucket.reserve(q.eng.Elapsed()))
+	q.add(it, d, it.priority)
+	return d
+}
+
+// Again adds the request of it after d, keeping its priority.
+func (q *Queue) Again(it *Item, d time.Duration) { q.add(it, d, it.priority) }
+
+// Forget clears the failures of it.
+func (q *Queue) Forget(it *Item) { it.failures = 0 }
+
+// Failures is the number of failures of it since the last Forget.
+func (it *Item) Failures() int { return it.failures }
+
+// Len is the number of requests that are ready and not locked.
+func (q *Queue) Len() int { return len(q.ready) }
+
+// Waiting is the number of requests that wait for their time.
+func (q *Queue) Waiting() int { return q.waiting }
+
+// Get hands out the next ready request, or nil. Each item handed out must come
+// back through Done.
+func (q *Queue) Get() *Item {
+	if len(q.ready) == 0 {
+		return nil
+	}
+	it := q.popReady()
+	it.state = absent
+	it.locked = true
+	return it
+}
+
+// Done ends the work on it; if its request was added meanwhile it is ready now.
+func (q *Queue) Done(it *Item) {
+	it.locked = false
+	switch {
+	case it.state == blocked:
+		q.pushReady(it)
+	case it.state == absent && it.failures == 0:
+		q.release(it)
+	}
+}
+
+// Shutdown drops everything and refuses later adds.
+func (q *Queue) Shutdown() {
+	q.closed = true
+	for _, it := range q.items { // cancelling timers: no order can show
+		if it.state == waiting {
+			it.timer.Cancel()
+		}
+	}
+	clear(q.items)
+	q.ready, q.free, q.waiting = nil, nil, 0
+}
+
+// item finds or makes the item of req.
+func (q *Queue) item(req reconcile.Request) *Item {
+	if it := q.items[req]; it != nil {
+		return it
+	}
+	it := q.free
+	if it != nil {
+		q.free = it.next
+		*it = Item{}
+	} else {
+		it = new(Item)
+	}
+	it.queue, it.Request = q, req
+	if !q.closed {
+		q.items[req] = it
+	}
+	return it
+}
+
+func (q *Queue) release(it *Item) {
+	delete(q.items, it.Request)
+	it.next = q.free
+	q.free = it
+}
+
+func (q *Queue) add(it *Item, d time.Duration, priority int) {
+	if q.closed {
+		return
+	}
+	now := q.eng.Elapsed()
+	switch it.state {
+	case absent:
+		it.priority = priority
+		it.seq = q.nextSeq()
+		if d > 0 {
+			q.wait(it, now+d, d)
+		} else {
+			q.becomeReady(it)
+		}
+	case waiting:
+		q.raise(it, priority)
+		switch {
+		case d <= 0:
+			it.timer.Cancel()
+			q.waiting--
+			q.becomeReady(it)
+		case now+d < it.readyAt:
+			it.timer.Cancel()
+			q.waiting--
+			q.wait(it, now+d, d)
+		}
+	case ready:
+		if q.raise(it, priority) {
+			q.fixReady(it)
+		}
+	case blocked:
+		q.raise(it, priority)
+	}
+}
+
+// raise lifts the priority of a queued item; it then counts as newly added.
+func (q *Queue) raise(it *Item, priority int) bool {
+	if priority <= it.priority {
+		return false
+	}
+	it.priority = priority
+	it.seq = q.nextSeq()
+	return true
+}
+
+func (q *Queue) wait(it *Item, at, d time.Duration) {
+	it.state = waiting
+	it.readyAt = at
+	it.timer = q.eng.After(d, due, it)
+	q.waiting++
+}
+
+// due runs when a waiting item's time has come.
+func due(arg any) {
+	it := arg.(*Item)
+	q := it.queue
+	if q.closed || it.state != waiting {
+		return
+	}
+	q.waiting--
+	it.seq = q.nextSeq() // sorted by when it became ready
+	q.becomeReady(it)
+}
+
+func (q *Queue) becomeReady(it *Item) {
+	if it.locked {
+		it.state = blocked
+		return
+	}
+	q.pushReady(it)
+}
+
+func (q *Queue) nextSeq() uint64 { q.seq++; return q.seq }
