@@ -1,0 +1,32 @@
+// Package conformance compares an API server with recorded answers of a real
+// one.
+//
+// A case is a file: a few requests in order, and for each the parts of the
+// answer that are compared, with the values that differ from run to run
+// replaced by symbols. testdata/cases holds the cases and a README that defines
+// the format; the answers there were recorded from kube-apiserver v1.37.2.
+//
+// The flow is
+//
+//	Load ──► Case ──► Runner.Run ──► Result: one Outcome per step
+//	                     │  ▲
+//	          HTTP request│  │Answer
+//	                     ▼  │
+//	                   Target (an http.RoundTripper, or a URL)
+//
+// [Load] reads files strictly: a field that this package does not know is an
+// error, so a case is never half understood. A [Runner] substitutes ${…},
+// sends the requests, keeps watches open, and compares every [Answer] as soon
+// as it is there. Symbols such as $rv2 are bound to the first value they meet;
+// the same symbol must then always meet the same value, two symbols never the
+// same one, and $rv1 < $rv2 < … must hold as numbers. That is the same verdict
+// as numbering the values afterwards, but a wrong step does not spoil the
+// steps after it.
+//
+// The package starts goroutines only to read open watches. Under
+// testing/synctest its waits cost no real time, which is how the tests of the
+// fake run it.
+//
+// [InScope] says which cases the fake is expected to pass today, and why it
+// need not pass the others.
+package conformance
