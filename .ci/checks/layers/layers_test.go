@@ -24,19 +24,19 @@ type plant struct {
 }
 
 var plants = []plant{
-	{"core/p%d/p.go", "/fakes/stub", true},
+	{"core/p%d/p.go", "/fakes/room", true},
 	{"core/p%d/p.go", "/sim", true},
 	{"core/p%d/p.go", "/sim/engine", true},
 	{"core/p%d/p.go", "/scenarios", true},
-	{"core/p%d/p.go", "/realmode/stub", true},
+	{"core/p%d/p.go", "/realmode/room", true},
 	{"core/p%d/p.go", "/bpf", true},
-	{"core/p%d/p.go", "/cmd/stub", true},
+	{"core/p%d/p.go", "/cmd/room", true},
 	{"core/p%d/p.go", "github.com/hashicorp/memberlist", true},
 	{"core/p%d/p.go", "/core/kube", false},
-	{"core/p%d/p_test.go", "/fakes/stub", false},
+	{"core/p%d/p_test.go", "/fakes/room", false},
 	{"core/p%d/p_test.go", "/sim", false},
 	{"core/p%d/p_test.go", "/scenarios", true},
-	{"core/p%d/p_test.go", "/realmode/stub", true},
+	{"core/p%d/p_test.go", "/realmode/room", true},
 	{"core/p%d/p_test.go", "/bpf", true},
 	{"core/clock/p%d/p.go", "/core/kube", true},
 	{"core/clock/p%d/p.go", "k8s.io/apimachinery/pkg/types", true},
@@ -44,9 +44,9 @@ var plants = []plant{
 
 	{"fakes/p%d/p.go", "/sim", true},
 	{"fakes/p%d/p.go", "/scenarios", true},
-	{"fakes/p%d/p.go", "/realmode/stub", true},
+	{"fakes/p%d/p.go", "/realmode/room", true},
 	{"fakes/p%d/p.go", "/bpf", true},
-	{"fakes/p%d/p.go", "/cmd/stub", true},
+	{"fakes/p%d/p.go", "/cmd/room", true},
 	{"fakes/p%d/p.go", "github.com/hashicorp/memberlist", true},
 	{"fakes/p%d/p.go", "/core/kube", false},
 	{"fakes/p%d/p_test.go", "/sim", true},
@@ -55,44 +55,44 @@ var plants = []plant{
 	{"fakes/apiserver/store/p%d/p.go", "k8s.io/apimachinery/pkg/types", false},
 
 	{"sim/p%d/p.go", "/scenarios", true},
-	{"sim/p%d/p.go", "/realmode/stub", true},
+	{"sim/p%d/p.go", "/realmode/room", true},
 	{"sim/p%d/p.go", "/bpf", true},
-	{"sim/p%d/p.go", "/cmd/stub", true},
-	{"sim/p%d/p.go", "/fakes/stub", false},
+	{"sim/p%d/p.go", "/cmd/room", true},
+	{"sim/p%d/p.go", "/fakes/room", false},
 	{"sim/p%d/p.go", "/core/kube", false},
 	{"sim/engine/p%d/p.go", "/core/clock", true},
-	{"sim/engine/p%d/p.go", "/fakes/stub", true},
+	{"sim/engine/p%d/p.go", "/fakes/room", true},
 	{"sim/engine/p%d/p.go", "k8s.io/utils/clock", true},
 	{"sim/engine/p%d/p.go", "container/heap", false},
 	{"sim/engine/p%d/p_test.go", "pgregory.net/rapid", false},
 	{"sim/network/p%d/p.go", "k8s.io/apimachinery/pkg/types", true},
-	{"sim/disk/p%d/p.go", "/fakes/stub", true},
+	{"sim/disk/p%d/p.go", "/fakes/room", true},
 	{"sim/disk/p%d/p.go", "/sim/engine", false},
 
-	{"scenarios/p%d/p.go", "/realmode/stub", true},
+	{"scenarios/p%d/p.go", "/realmode/room", true},
 	{"scenarios/p%d/p.go", "/bpf", true},
-	{"scenarios/p%d/p.go", "/cmd/stub", true},
+	{"scenarios/p%d/p.go", "/cmd/room", true},
 	{"scenarios/p%d/p.go", "/sim", false},
 
 	{"realmode/p%d/p.go", "/sim", true},
 	{"realmode/p%d/p.go", "/sim/engine", true},
-	{"realmode/p%d/p.go", "/fakes/stub", true},
+	{"realmode/p%d/p.go", "/fakes/room", true},
 	{"realmode/p%d/p.go", "/scenarios", true},
-	{"realmode/p%d/p.go", "/cmd/stub", true},
+	{"realmode/p%d/p.go", "/cmd/room", true},
 	{"realmode/p%d/p.go", "/core/kube", false},
 	{"realmode/p%d/p.go", "/bpf", false},
 	{"realmode/p%d/p.go", "github.com/hashicorp/memberlist", false},
-	{"realmode/p%d/p_test.go", "/fakes/stub", false},
+	{"realmode/p%d/p_test.go", "/fakes/room", false},
 	{"realmode/p%d/p_test.go", "/sim", true},
 
 	{"bpf/p%d/p.go", "/core/kube", true},
 	{"bpf/p%d/p.go", "/sim", true},
-	{"bpf/p%d/p.go", "/fakes/stub", true},
-	{"bpf/p%d/p.go", "/realmode/stub", true},
+	{"bpf/p%d/p.go", "/fakes/room", true},
+	{"bpf/p%d/p.go", "/realmode/room", true},
 
 	{"cmd/p%d/p.go", "/scenarios", false},
-	{"cmd/p%d/p.go", "/realmode/stub", false},
-	{"cmd/p%d/p.go", "/cmd/stub", true},
+	{"cmd/p%d/p.go", "/realmode/room", false},
+	{"cmd/p%d/p.go", "/cmd/room", true},
 	{"scenarios/p%d/p.go", "sigs.k8s.io/yaml", false},
 	{"scenarios/p%d/p.go", "k8s.io/klog/v2", true},
 }
@@ -108,8 +108,8 @@ func TestEachArrowIsHeld(t *testing.T) {
 		}
 		write(t, dir, name, string(data))
 	}
-	for _, pkg := range []string{"core/kube", "core/clock", "fakes/stub", "sim", "sim/engine", "scenarios", "realmode/stub", "bpf", "cmd/stub"} {
-		write(t, dir, pkg+"/stub.go", "// Package stub stands in.\npackage stub\n")
+	for _, pkg := range []string{"core/kube", "core/clock", "fakes/room", "sim", "sim/engine", "scenarios", "realmode/room", "bpf", "cmd/room"} {
+		write(t, dir, pkg+"/room.go", "// Package room is empty.\npackage room\n")
 	}
 	want := map[string]bool{}
 	label := map[string]string{}

@@ -1,0 +1,68 @@
+# Everything a contributor runs. Needs Go 1.26 and git; `make help` lists it.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+GO       ?= go
+COUNT    ?= 6      # of each benchmark; benchstat wants six or more
+BENCH    ?= .      # benchmarks to run
+BENCHTIME ?= 1s
+FUZZTIME ?= 30s    # for each fuzz target
+RUNFLAGS ?=        # handed to seedbed run
+TESTFLAGS ?=       # handed to go test
+
+tools := .ci/bin
+out   := out
+
+.PHONY: build run test lint fmt bench fuzz clean help FORCE
+
+build: ## Build all binaries into bin/ (the default)
+	$(GO) build -trimpath -o bin/ ./cmd/...
+
+run: build ## Run the built-in scenario library on many seeds (under 3 minutes)
+	bin/seedbed run $(RUNFLAGS)
+
+test: $(tools)/gotestsum ## Run all tests
+	cd .ci/checks && ../bin/gotestsum --format pkgname-and-test-fails -- $(TESTFLAGS) ./determinism ./tidy
+	$(tools)/gotestsum --format pkgname-and-test-fails -- $(TESTFLAGS) ./...
+
+lint: $(tools)/golangci-lint $(tools)/seedbedvet ## Check style, layers and determinism, and that the checks can fail
+	$(tools)/golangci-lint run ./...
+	cd .ci/checks && ../bin/golangci-lint run ./...
+	$(GO) vet -vettool=$(CURDIR)/$(tools)/seedbedvet ./...
+	cd .ci/checks && $(GO) test ./layers
+
+fmt: $(tools)/golangci-lint ## Format all Go files
+	$(tools)/golangci-lint fmt
+
+bench: $(tools)/benchstat ## Run all benchmarks, peers beside ours (COUNT, BENCH, BENCHTIME); result in out/bench.txt
+	@mkdir -p $(out)
+	$(GO) test -run '^$$' -bench '$(strip $(BENCH))' -benchmem -benchtime $(strip $(BENCHTIME)) -count $(strip $(COUNT)) ./... \
+		| grep --line-buffered -v -e 'no test files' -e '^PASS$$' | tee $(out)/bench.txt
+	$(tools)/benchstat $(out)/bench.txt
+
+fuzz: ## Fuzz every native fuzz target for FUZZTIME each
+	.ci/fuzz $(strip $(FUZZTIME))
+
+clean: ## Remove everything that was built
+	rm -rf bin $(tools) $(out)
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# Tools of others, pinned by .ci/tools/go.mod.
+pinned := cd .ci/tools && $(GO) build -trimpath -ldflags='-s -w' -o ../bin/
+
+$(tools)/golangci-lint: .ci/tools/go.mod .ci/tools/go.sum
+	$(pinned) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(tools)/gotestsum: .ci/tools/go.mod .ci/tools/go.sum
+	$(pinned) gotest.tools/gotestsum
+
+$(tools)/benchstat: .ci/tools/go.mod .ci/tools/go.sum
+	$(pinned) golang.org/x/perf/cmd/benchstat
+
+# Our own; the go command knows whether it is up to date.
+$(tools)/seedbedvet: FORCE
+	cd .ci/checks && $(GO) build -trimpath -o ../bin/ ./cmd/seedbedvet
