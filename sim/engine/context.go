@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -18,10 +19,11 @@ type simContext struct {
 
 	err      error
 	done     chan struct{} // made on demand
-	deadline time.Time
+	deadline time.Time     // on the wall clock of the process
+	expiry   int64         // in true virtual time, also if an ancestor's; never
 	timer    *ownedTimer
 	waiters  ctxWaiters
-	after    []*afterFunc
+	after    *afterFunc
 }
 
 type contextKey struct{}
@@ -61,7 +63,10 @@ func (c *simContext) Value(key any) any {
 func (c *simContext) String() string { return "engine.Context(" + c.inc.p.name + ")" }
 
 // afterFunc is a function to call when a context ends.
-type afterFunc struct{ f func() }
+type afterFunc struct {
+	f          func()
+	prev, next *afterFunc
+}
 
 // AfterFunc lets the standard library attach contexts of its own to c without a
 // goroutine: it calls f synchronously when c ends.
@@ -70,13 +75,29 @@ func (c *simContext) AfterFunc(f func()) (stop func() bool) {
 		f()
 		return func() bool { return false }
 	}
-	a := &afterFunc{f}
-	c.after = append(c.after, a)
-	return func() bool {
-		pending := a.f != nil
-		a.f = nil
-		return pending
+	a := &afterFunc{f: f, next: c.after}
+	if a.next != nil {
+		a.next.prev = a
 	}
+	c.after = a
+	return func() bool { return c.takeAfter(a) != nil }
+}
+
+// takeAfter removes a, and returns its function unless it was removed before.
+func (c *simContext) takeAfter(a *afterFunc) (f func()) {
+	f, a.f = a.f, nil
+	if f == nil {
+		return nil
+	}
+	if a.prev != nil {
+		a.prev.next = a.next
+	} else {
+		c.after = a.next
+	}
+	if a.next != nil {
+		a.next.prev = a.prev
+	}
+	return f
 }
 
 // ProcessFrom returns the process whose context ctx derives from, or nil.
@@ -99,17 +120,18 @@ func (p *Process) WithTimeout(parent context.Context, d time.Duration) (context.
 	if c.err != nil {
 		return c, c.cancelFunc
 	}
-	deadline := p.Now().Add(d)
-	if cur, ok := parent.Deadline(); ok && cur.Before(deadline) {
-		return c, c.cancelFunc // the parent ends first
-	}
-	c.deadline = deadline
 	if d <= 0 {
+		c.deadline = p.Now().Add(d)
 		c.end(context.DeadlineExceeded)
 		return c, c.cancelFunc
 	}
+	at := p.e.now + p.trueDuration(d)
+	if at < p.e.now || at >= c.expiry {
+		return c, c.cancelFunc // the parent ends first
+	}
+	c.deadline, c.expiry = p.Now().Add(d), at
 	c.timer = &ownedTimer{inc: c.inc, fn: expire, arg: c}
-	c.timer.set(p.e.now + p.trueDuration(d))
+	c.timer.set(at)
 	return c, c.cancelFunc
 }
 
@@ -120,26 +142,26 @@ func (p *Process) newContext(method string, parent context.Context) *simContext 
 	if !p.Alive() {
 		panic("engine: " + method + " in process " + p.name + ", which is not running")
 	}
-	c := &simContext{e: p.e, inc: p.inc, parent: parent}
+	c := &simContext{e: p.e, inc: p.inc, parent: parent, expiry: never}
 	owner, same := ownContext(parent)
-	if owner != nil && parent.Done() != nil {
-		c.owner = owner
-		if owner.err != nil {
+	if err := parent.Err(); err != nil {
+		c.err = err
+		return c
+	}
+	if owner != nil && (same || parent.Done() != nil) {
+		if owner.err != nil { // a context between has not heard yet
 			c.err = owner.err
 			return c
 		}
-		c.next = owner.children
+		c.expiry = owner.expiry
+		c.owner, c.next = owner, owner.children
 		if c.next != nil {
 			c.next.prev = c
 		}
 		owner.children = c
 	}
-	if err := parent.Err(); err != nil {
-		c.end(err)
-		return c
-	}
 	if !same && parent.Done() != nil {
-		p.e.watched = append(p.e.watched, foreignWatch{ctx: parent, child: c})
+		p.e.watch(foreignWatch{ctx: parent, child: c})
 	}
 	return c
 }
@@ -167,7 +189,7 @@ func (c *simContext) cancelFunc() {
 	c.end(context.Canceled)
 }
 
-// end closes the context and everything below it, oldest waiter first.
+// end closes the context and everything below it.
 func (c *simContext) end(err error) {
 	if c.err != nil {
 		return
@@ -177,7 +199,7 @@ func (c *simContext) end(err error) {
 		close(c.done)
 	}
 	if c.timer != nil {
-		c.timer.cancel()
+		c.timer.cancel() // does nothing if this is its call
 		c.timer = nil
 	}
 	c.unlink()
@@ -189,13 +211,8 @@ func (c *simContext) end(err error) {
 		t.ended = err
 		t.wake()
 	}
-	after := c.after
-	c.after = nil
-	for _, a := range after {
-		if f := a.f; f != nil {
-			a.f = nil
-			f()
-		}
+	for c.after != nil {
+		c.takeAfter(c.after)()
 	}
 }
 
@@ -237,8 +254,8 @@ func (t *Task) waitOn(ctx context.Context) {
 		c.waiters.tail = t
 	}
 	if !same && ctx.Done() != nil {
-		t.e.watched = append(t.e.watched, foreignWatch{ctx: ctx, task: t})
-		t.watch = ctx
+		t.watching = t.e.steps
+		t.e.watch(foreignWatch{ctx: ctx, task: t, step: t.e.steps})
 	}
 }
 
@@ -247,7 +264,7 @@ func (t *Task) leave() error {
 	if t.ctx != nil {
 		t.leaveContext()
 	}
-	t.watch = nil
+	t.watching = 0
 	err := t.ended
 	t.ended = nil
 	return err
@@ -272,19 +289,43 @@ func (t *Task) leaveContext() {
 // tell the engine that it has ended: the engine looks after each step of a task.
 type foreignWatch struct {
 	ctx   context.Context
-	task  *Task
-	child *simContext
+	task  *Task       // to wake, if it still waits since
+	step  uint64      // this step
+	child *simContext // or to end
+}
+
+// watch begins to look after a context. A deadline of the standard library's is
+// real time, which is not deterministic: Strict refuses it.
+func (e *Engine) watch(w foreignWatch) {
+	e.watched = append(e.watched, w)
+	e.attention = true
+	if !e.strict {
+		return
+	}
+	deadline, ok := w.ctx.Deadline()
+	if own, _ := ownContext(w.ctx); own != nil {
+		inherited, had := own.Deadline()
+		ok = ok && !(had && inherited.Equal(deadline))
+	}
+	if ok {
+		who := "a callback"
+		if e.cur != nil {
+			who = fmt.Sprintf("task %s at %q", e.cur.ID(), e.cur.op)
+		}
+		e.fail(fmt.Errorf("%s: context with a deadline on the machine's clock: "+
+			"use Process.WithTimeout, not context.WithTimeout", who))
+	}
 }
 
 func (e *Engine) pollForeign() {
 	live := e.watched[:0]
 	for _, w := range e.watched {
 		switch err := w.ctx.Err(); {
-		case w.task != nil && w.task.watch != w.ctx, w.child != nil && w.child.err != nil:
+		case w.task != nil && w.task.watching != w.step, w.child != nil && (w.child.err != nil || w.child.inc.dead):
 		case err == nil:
 			live = append(live, w)
 		case w.task != nil:
-			w.task.watch = nil
+			w.task.watching = 0
 			w.task.ended = err
 			w.task.wake()
 		default:

@@ -22,8 +22,9 @@ type Engine struct {
 	last    *Task // the task that ran last
 	g       uintptr
 
-	instant      int64
-	instantSteps uint64
+	contention Contention
+	stepLimit  uint64 // the step at which a guard fires, in this instant
+	attention  bool   // afterStep has something to do
 
 	processes   map[string]*Process
 	processList []*Process
@@ -76,6 +77,8 @@ func New(cfg Config) *Engine {
 	e.abort, _ = cfg.Source.(aborter)
 	cfg.Source.Begin()
 	e.entropy = cfg.Source.Entropy()
+	e.contention.e = e
+	e.moveTo(0)
 	if cfg.Record {
 		e.recorder = &recorder{}
 	}
@@ -171,7 +174,7 @@ func (e *Engine) pick() *Task {
 	if n == 1 {
 		return e.traceTask(e.ready.take(0))
 	}
-	i := e.source.Next(&Contention{e})
+	i := e.source.Next(&e.contention)
 	t := e.ready.take(i)
 	if e.recorder != nil {
 		e.recorder.block(t.ID())
@@ -196,12 +199,14 @@ func (e *Engine) fire(horizon int64) bool {
 		return false
 	}
 	if next == never || horizon > 0 && next > horizon {
-		e.now = max(e.now, horizon)
+		e.moveTo(max(e.now, horizon))
 		return false
 	}
 	ev, fn, arg := e.queue.pop()
-	e.now = ev.at
-	e.traceEvent(ev.seq)
+	if ev.at != e.now {
+		e.moveTo(ev.at)
+	}
+	e.traceEvent(ev.seq())
 	fn(arg)
 	return true
 }
@@ -209,25 +214,36 @@ func (e *Engine) fire(horizon int64) bool {
 // afterStep does what follows each step: unwind what has crashed, look after
 // foreign contexts, check properties and guards.
 func (e *Engine) afterStep() {
+	if e.attention {
+		e.attention = false
+		e.attend()
+	}
+	if e.steps >= e.stepLimit {
+		e.fail(e.livelock())
+	}
+}
+
+// attend does the rare part of afterStep.
+func (e *Engine) attend() {
 	if len(e.doomed) > 0 {
 		e.reap()
 	}
 	if len(e.watched) > 0 {
 		e.pollForeign()
+		e.attention = len(e.watched) > 0 // any step may end one
 	}
 	if e.touched {
 		e.touched = false
 		e.checkTouched()
 	}
-	if e.now != e.instant {
-		e.instant, e.instantSteps = e.now, 0
-	}
-	e.instantSteps++
-	if e.instantSteps > e.cfg.StepsPerInstant {
-		e.fail(e.livelock(e.cfg.StepsPerInstant, true))
-	}
-	if e.steps >= e.cfg.MaxSteps && e.cfg.MaxSteps > 0 {
-		e.fail(e.livelock(e.cfg.MaxSteps, false))
+}
+
+// moveTo lets virtual time pass until at, which starts a new instant.
+func (e *Engine) moveTo(at int64) {
+	e.now = at
+	e.stepLimit = e.steps + e.cfg.StepsPerInstant
+	if e.cfg.MaxSteps > 0 {
+		e.stepLimit = min(e.stepLimit, e.cfg.MaxSteps)
 	}
 }
 
@@ -251,7 +267,7 @@ func (e *Engine) fail(err error) {
 // Touch says that something a property may look at has changed.
 func (e *Engine) Touch() {
 	e.guard("Touch")
-	e.touched = true
+	e.touched, e.attention = true, true
 }
 
 // OnTouched registers a check that runs after each step in which Touch was

@@ -30,21 +30,29 @@ func (p *PanicError) Unwrap() error {
 }
 
 // Format adds the stack for %+v.
-func (p *PanicError) Format(f fmt.State, verb rune) {
-	_, _ = io.WriteString(f, p.Error())
+func (p *PanicError) Format(f fmt.State, verb rune) { format(f, verb, p, p.Stack) }
+
+func format(f fmt.State, verb rune, err error, stack []byte) {
+	_, _ = io.WriteString(f, err.Error())
 	if verb == 'v' && f.Flag('+') {
-		_, _ = fmt.Fprintf(f, "\n%s", p.Stack)
+		_, _ = fmt.Fprintf(f, "\n%s", stack)
 	}
 }
 
 // GoexitError says that a task called runtime.Goexit, as testing.T.FailNow and
-// SkipNow do.
-type GoexitError struct{ Task string }
+// SkipNow do. It prints the stack of that call with the verb %+v.
+type GoexitError struct {
+	Task  string
+	Stack []byte
+}
 
 // Error names the task.
 func (g *GoexitError) Error() string {
 	return fmt.Sprintf("task %s: ended by runtime.Goexit (as t.Fatal and t.FailNow do)", g.Task)
 }
+
+// Format adds the stack for %+v.
+func (g *GoexitError) Format(f fmt.State, verb rune) { format(f, verb, g, g.Stack) }
 
 // LivelockError says that a run takes steps but does not get on.
 type LivelockError struct {

@@ -3,8 +3,10 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"runtime"
 	"strconv"
+	"unsafe"
 )
 
 // guard is the entry check of methods that may be called by tasks and by
@@ -21,7 +23,7 @@ func (e *Engine) guard(method string) {
 
 // checkIdentity panics if the calling goroutine is not the one that the engine
 // is running. A goroutine that code under test started with a go statement would
-// run beside the tasks and corrupt the run without a trace.
+// run beside the tasks and corrupt the run silently.
 func (e *Engine) checkIdentity(method string) {
 	want := e.g
 	if t := e.running; t != nil {
@@ -32,30 +34,70 @@ func (e *Engine) checkIdentity(method string) {
 	}
 }
 
-// foreign describes a call from a goroutine that the engine does not run.
+// foreign describes a call from a goroutine that the engine does not run. The
+// panic ends the program, unless the goroutine recovers: what follows would not
+// be a simulation.
 func (e *Engine) foreign(method string) error {
-	who := "no task was running"
-	if t := e.running; t != nil {
-		who = "task " + t.ID() + " was running"
+	own := ownStack()
+	task := "a task that has ended, or code outside the run"
+	if id := e.starter(own); id != "" {
+		task = "task " + id
 	}
-	return fmt.Errorf("engine: %s called from a goroutine that is no task (%s; %s): "+
-		"start tasks with Process.Go, not with a go statement", method, creator(ownStack()), who)
+	return fmt.Errorf("engine: %s called from a goroutine that is not a task, started by %s (%s): "+
+		"start tasks with Process.Go instead of the go statement", method, task, creator(own))
+}
+
+// starter returns the id of the task that started the goroutine with this stack.
+func (e *Engine) starter(stack []byte) string {
+	parent := parentLine.FindSubmatch(stack)
+	if parent == nil {
+		return ""
+	}
+	for g := range bytes.SplitSeq(allStacks(), []byte("\n\n")) {
+		if !bytes.HasPrefix(g, []byte("goroutine "+string(parent[1])+" ")) {
+			continue
+		}
+		// The receiver of Task.body is printed as an address.
+		body := bodyLine.FindSubmatch(g)
+		if body == nil {
+			return ""
+		}
+		address, _ := strconv.ParseUint(string(body[1]), 16, 64)
+		return e.taskAt(uintptr(address))
+	}
+	return ""
+}
+
+var (
+	parentLine = regexp.MustCompile(`created by .* in goroutine (\d+)`)
+	bodyLine   = regexp.MustCompile(`engine\.\(\*Task\)\.body\(0x([0-9a-f]+)`)
+)
+
+// taskAt returns the id of the live task at an address.
+func (e *Engine) taskAt(address uintptr) string {
+	for _, p := range e.processList {
+		if p.inc == nil {
+			continue
+		}
+		for t := p.inc.first; t != nil; t = t.succ {
+			if uintptr(unsafe.Pointer(t)) == address {
+				return t.ID()
+			}
+		}
+	}
+	return ""
+}
+
+// allStacks returns the stack traces of all goroutines, up to a megabyte.
+func allStacks() []byte {
+	b := make([]byte, 1<<20)
+	return b[:runtime.Stack(b, true)]
 }
 
 // ownStack returns the stack trace of the calling goroutine.
 func ownStack() []byte {
-	b := make([]byte, 8<<10)
+	b := make([]byte, 16<<10)
 	return b[:runtime.Stack(b, false)]
-}
-
-// goroutineID returns the number in the header of a stack trace.
-func goroutineID(stack []byte) uint64 {
-	s := bytes.TrimPrefix(stack, []byte("goroutine "))
-	if i := bytes.IndexByte(s, ' '); i >= 0 {
-		s = s[:i]
-	}
-	id, _ := strconv.ParseUint(string(s), 10, 64)
-	return id
 }
 
 // creator returns the last part of a stack trace, which says where its goroutine

@@ -89,7 +89,7 @@ func (p *Process) Start(main func(ctx context.Context)) {
 	p.onEnd = nil
 	inc := &incarnation{p: p, n: p.count, counts: map[string]uint32{}}
 	p.inc = inc
-	inc.root = &simContext{e: p.e, inc: inc, parent: context.Background()}
+	inc.root = &simContext{e: p.e, inc: inc, parent: context.Background(), expiry: never}
 	p.emit("start")
 	inc.main = p.spawn(inc.root, "main", main)
 }
@@ -141,6 +141,7 @@ func (p *Process) end(crashed bool) {
 	inc.held = nil
 	inc.cancelTimers()
 	e.doomed = append(e.doomed, inc)
+	e.attention = true
 	if crashed {
 		p.emit("crash")
 	} else {
@@ -242,7 +243,7 @@ func (p *Process) After(d time.Duration, fn func(any), arg any) Timer {
 	}
 	o := &ownedTimer{inc: p.inc, fn: fn, arg: arg}
 	o.set(p.e.now + p.trueDuration(d))
-	return o.timer
+	return Timer{e: p.e, owned: o}
 }
 
 func (p *Process) emit(verb string) {

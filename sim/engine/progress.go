@@ -1,8 +1,11 @@
 package engine
 
-// livelock describes a run that exceeded a limit of steps.
-func (e *Engine) livelock(steps uint64, instant bool) error {
-	l := &LivelockError{Steps: steps, Instant: instant, At: e.Elapsed()}
+// livelock describes a run that has reached a limit of steps.
+func (e *Engine) livelock() error {
+	l := &LivelockError{Steps: e.cfg.StepsPerInstant, Instant: true, At: e.Elapsed()}
+	if e.cfg.MaxSteps > 0 && e.steps >= e.cfg.MaxSteps {
+		l.Steps, l.Instant = e.cfg.MaxSteps, false
+	}
 	var busiest *Task
 	for _, p := range e.processList {
 		if !p.Alive() {
@@ -47,20 +50,11 @@ func (e *Engine) checkIdle() {
 // stuck reports whether t waits for something other than work. A task in Join
 // waits for whatever the other task waits for; a circle of joins is stuck.
 func (t *Task) stuck() bool {
-	slow := t
-	for t.joining != nil {
-		t = t.joining
-		if t == slow {
+	for n := 0; t.joining != nil; n++ {
+		if n > t.e.live {
 			return true
 		}
-		if t.joining == nil {
-			break
-		}
 		t = t.joining
-		slow = slow.joining
-		if t == slow {
-			return true
-		}
 	}
 	return !t.op.Idle
 }

@@ -31,16 +31,16 @@ type Task struct {
 	slot   uint64 // the source's
 	g      uintptr
 
-	state   taskState
-	op      Op
-	timer   Timer
-	wait    *Wait       // the Await in progress
-	ctx     *simContext // the context whose end wakes the task
-	watch   context.Context
-	ended   error     // why the context woke it
-	list    *waitList // the list of waiters the task is in
-	joiners waitList
-	joining *Task
+	state    taskState
+	op       Op
+	timer    Timer
+	wait     *Wait       // the Await in progress
+	ctx      *simContext // the context whose end wakes the task
+	watching uint64      // the step since which the engine looks after a foreign context; 0: none
+	ended    error       // why the context woke it
+	list     *waitList   // the list of waiters the task is in
+	joiners  waitList
+	joining  *Task
 
 	prev, succ *Task // neighbours in the incarnation
 	wprev      *Task // neighbours in list
@@ -99,7 +99,7 @@ func (t *Task) atEnd() {
 	case r != nil:
 		t.failure = &PanicError{Task: t.ID(), Value: r, Stack: debug.Stack()}
 	default:
-		t.failure = &GoexitError{Task: t.ID()}
+		t.failure = &GoexitError{Task: t.ID(), Stack: debug.Stack()}
 	}
 	panic(taskEnd{t})
 }
@@ -175,7 +175,7 @@ func (e *Engine) finish(t *Task) {
 
 // detach takes t out of everything that might wake it.
 func (t *Task) detach() {
-	t.timer.Cancel()
+	t.timer.drop()
 	t.wait = nil
 	t.leave()
 	if t.list != nil {

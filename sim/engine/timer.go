@@ -4,9 +4,10 @@ import "time"
 
 // Timer is a pending callback. The zero Timer is none.
 type Timer struct {
-	e    *Engine
-	slot uint32
-	gen  uint32
+	e     *Engine
+	owned *ownedTimer
+	slot  uint32
+	gen   uint32
 }
 
 // After calls fn(arg) once d has passed in true virtual time; d < 0 counts as 0.
@@ -22,23 +23,38 @@ func (e *Engine) at(at int64, fn func(any), arg any) Timer {
 		at = never // the sum overflowed
 	}
 	s := e.queue.push(at, fn, arg)
-	return Timer{e, s, e.queue.slots[s].gen}
+	return Timer{e: e, slot: s, gen: e.queue.slots[s].gen}
 }
 
 // Cancel removes the callback and reports whether it was still pending.
 func (t Timer) Cancel() bool {
+	if t.e == nil {
+		return false
+	}
+	t.e.guard("Cancel")
+	if t.owned != nil {
+		return t.owned.cancel()
+	}
+	return t.drop()
+}
+
+// drop is Cancel of an event of the engine's own.
+func (t Timer) drop() bool {
 	return t.e != nil && t.e.queue.cancel(t.slot, t.gen)
 }
 
-// ownedTimer is a timer that ends with its incarnation.
+// ownedTimer is a timer that ends with its incarnation and, while the process is
+// paused, waits.
 type ownedTimer struct {
 	timer      Timer
 	inc        *incarnation
 	fn         func(any)
 	arg        any
+	done       bool // called or cancelled
 	prev, next *ownedTimer
 }
 
+// set starts the timer; at is in true virtual time.
 func (o *ownedTimer) set(at int64) {
 	o.timer = o.inc.p.e.at(at, fireOwned, o)
 	o.next = o.inc.timers
@@ -51,13 +67,26 @@ func (o *ownedTimer) set(at int64) {
 func fireOwned(arg any) {
 	o := arg.(*ownedTimer)
 	o.unlink()
-	o.inc.p.deliver(o.inc, o.fn, o.arg)
+	o.inc.p.deliver(o.inc, callOwned, o)
 }
 
-func (o *ownedTimer) cancel() {
-	if o.timer.Cancel() {
-		o.unlink()
+func callOwned(arg any) {
+	o := arg.(*ownedTimer)
+	if !o.done {
+		o.done = true
+		o.fn(o.arg)
 	}
+}
+
+func (o *ownedTimer) cancel() bool {
+	if o.done || o.inc.dead {
+		return false
+	}
+	o.done = true
+	if o.timer.drop() {
+		o.unlink()
+	} // else it is due, and held because the process is paused
+	return true
 }
 
 func (o *ownedTimer) unlink() {
@@ -74,7 +103,7 @@ func (o *ownedTimer) unlink() {
 
 func (inc *incarnation) cancelTimers() {
 	for o := inc.timers; o != nil; o = o.next {
-		o.timer.Cancel()
+		o.timer.drop()
 	}
 	inc.timers = nil
 }

@@ -74,7 +74,7 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 	t.state = taskParked
 	t.waitOn(ctx)
 	t.park()
-	t.timer.Cancel()
+	t.timer.drop()
 	return t.leave()
 }
 
@@ -94,6 +94,7 @@ func (w *Wait) Done() {
 	if t == nil {
 		return
 	}
+	t.e.guard("Done")
 	w.t = nil
 	if t.wait != w {
 		return

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -97,10 +96,8 @@ func exitOnStall(s *StallError) {
 // tasks. It is the stuck task, and in a program with several engines at once
 // perhaps others that happen to run.
 func busyStack() string {
-	b := make([]byte, 1<<20)
-	b = b[:runtime.Stack(b, true)]
 	var out [][]byte
-	for g := range bytes.SplitSeq(b, []byte("\n\n")) {
+	for g := range bytes.SplitSeq(allStacks(), []byte("\n\n")) {
 		header, _, _ := bytes.Cut(g, []byte("\n"))
 		if bytes.Contains(header, []byte("[coroutine")) || !bytes.Contains(g, []byte("engine.(*Engine).")) &&
 			!bytes.Contains(g, []byte("engine.(*Task).body")) {
