@@ -45,6 +45,7 @@ func run(pass *analysis.Pass) (any, error) {
 		c.checkNames(f)
 		c.checkConcurrency(f)
 		c.checkFormats(f)
+		c.checkFloats(f)
 		c.checkGlobals(f)
 		c.checkMapOrder(f)
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand" // the import is allowed: io.Reader values go by other names
 	"fmt"
 	"io"
+	"math"
 	insecure "math/rand"
 	randv2 "math/rand/v2"
 	"net" // want `import of net; use net/netip`
@@ -91,4 +92,12 @@ func shown(v reflect.Value, s sets.Set[string]) {
 	_ = v.MapKeys()      // want `use of reflect.Value.MapKeys`
 	_ = s.UnsortedList() // want `use of sets.Set.UnsortedList; use sets.List`
 	_ = sets.List(s)
+}
+
+func floats(a, b, c float64, n int) float64 {
+	c += a * b                 // want `some processors round this product and the sum in one step; write float64\(a\*b\) \[float\]`
+	c = float64(a*b) + a*b - c // want `some processors round this product`
+	_ = n*n + n
+	const k = 2.0
+	return math.Log(c) + k*k + math.Sqrt(math.Floor(a)) // want `use of math.Log; use integers: it has another last bit`
 }
