@@ -1,7 +1,6 @@
 package gossipkeys
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -19,17 +18,14 @@ const GeneratedKeySize = 32
 // may be shared between goroutines.
 //
 // A Key shows only its fingerprint, whatever way it is printed, logged or
-// compared in a test. The bytes sit behind a pointer so that this also holds
-// for a Key in an unexported field, on which fmt calls no method but prints
-// what it finds. Bytes is the only way to them.
-//
-// The zero Key is no key: it has no bytes and IsZero reports true.
+// compared in a test, and Bytes is the only way to its bytes. The zero Key is no
+// key: it has no bytes and IsZero reports true.
 type Key struct {
-	material *material
-}
-
-type material struct {
-	bytes []byte
+	// The bytes are behind a pointer, and in a string, so that they do not show
+	// either where a Key is in an unexported field: there fmt calls no method
+	// and prints what it finds, following pointers to structs, slices, arrays
+	// and maps when the verb does not fit, but never a pointer to a string.
+	secret *string
 }
 
 var errKeySize = errors.New("a key has 16, 24 or 32 bytes")
@@ -38,7 +34,8 @@ var errKeySize = errors.New("a key has 16, 24 or 32 bytes")
 func NewKey(b []byte) (Key, error) {
 	switch len(b) {
 	case 16, 24, 32:
-		return Key{&material{bytes.Clone(b)}}, nil
+		secret := string(b)
+		return Key{&secret}, nil
 	default:
 		return Key{}, fmt.Errorf("%w, not %d", errKeySize, len(b))
 	}
@@ -52,35 +49,35 @@ func GenerateKey(entropy io.Reader) (Key, error) {
 	if _, err := io.ReadFull(entropy, b); err != nil {
 		return Key{}, fmt.Errorf("read entropy for a gossip key: %w", err)
 	}
-	return Key{&material{b}}, nil
+	return NewKey(b)
 }
 
 // Bytes returns a copy of the key's bytes, which the caller must not log.
 func (k Key) Bytes() []byte {
-	if k.material == nil {
+	if k.secret == nil {
 		return nil
 	}
-	return bytes.Clone(k.material.bytes)
+	return []byte(*k.secret)
 }
 
 // IsZero reports whether k is the zero Key.
-func (k Key) IsZero() bool { return k.material == nil }
+func (k Key) IsZero() bool { return k.secret == nil }
 
 // Equal reports whether both keys have the same bytes.
 func (k Key) Equal(other Key) bool {
-	if k.material == nil || other.material == nil {
-		return k.material == other.material
+	if k.secret == nil || other.secret == nil {
+		return k.secret == other.secret
 	}
-	return bytes.Equal(k.material.bytes, other.material.bytes)
+	return *k.secret == *other.secret
 }
 
 // Fingerprint names the key for people and reports: see the function of the
 // same name. It is "none" for the zero Key.
 func (k Key) Fingerprint() string {
-	if k.material == nil {
+	if k.secret == nil {
 		return "none"
 	}
-	return Fingerprint(k.material.bytes)
+	return Fingerprint(k.Bytes())
 }
 
 // Fingerprint names a key without giving it away: the first 8 hex digits of its

@@ -61,9 +61,9 @@ type Rotator struct {
 //
 // Options: WithSecret, WithLogger, WithNodes, WithSettleTime, WithGoneAfter.
 func NewRotator(
-	live kube.Kube, cache kube.Reader, clock clock.Clock, entropy io.Reader, namespace string, opts ...Option,
+	live kube.Kube, cache kube.Reader, clk clock.Clock, entropy io.Reader, namespace string, opts ...Option,
 ) *Rotator {
-	return &Rotator{settings: newSettings(namespace, opts), live: live, cache: cache, clock: clock, entropy: entropy}
+	return &Rotator{settings: newSettings(namespace, opts), live: live, cache: cache, clock: clk, entropy: entropy}
 }
 
 // Start begins a rotation to a new key by adding it. It refuses with ErrRotating
