@@ -111,8 +111,11 @@ func (a *Agent) OnKeys(keys Keys) {
 func (a *Agent) OnVersion(v Version, keys Keys) {
 	a.mu.Lock()
 	a.version, a.versions = v, keys
+	held := a.Mode.Ring(keys).Equal(a.ring)
 	a.mu.Unlock()
-	a.reportDue.Send()
+	if held {
+		a.reportDue.Send() // else the worker does, once the ring holds them
+	}
 }
 
 // Run creates the instance when the first keys arrive, keeps its ring at the
