@@ -52,9 +52,14 @@ func (d *Decoder) Fail(at Place, format string, args ...any) {
 func (d *Decoder) FailName(at Place, got string, allowed []string, format string, args ...any) {
 	p := d.Doc.Problem(at, format, args...)
 	p.Nearest = Nearest(got, allowed)
-	p.Allowed = allowed
+	if len(allowed) <= mostAllowed {
+		p.Allowed = allowed
+	}
 	d.add(p)
 }
+
+// mostAllowed is how many names are worth listing in a message.
+const mostAllowed = 60
 
 // Private runs decode for a value that may hold secrets: problems found in it
 // do not show source lines.
@@ -133,10 +138,12 @@ func (s structShape) Decode(d *Decoder, at Place, out reflect.Value) {
 	if s.place != nil {
 		out.FieldByIndex(s.place).Set(reflect.ValueOf(at))
 	}
-	if s.short >= 0 && at.Node.Kind != yaml.MappingNode && !empty(at.Node) {
+	if s.short >= 0 && at.Node.Kind != yaml.MappingNode {
 		field := s.fields[s.short]
 		field.shape.Decode(d, at, out.FieldByIndex(field.index))
-		s.checkRequired(d, at, map[string]bool{field.name: true})
+		if !empty(at.Node) {
+			s.checkRequired(d, at, map[string]bool{field.name: true})
+		}
 		return
 	}
 	seen := map[string]bool{}

@@ -43,7 +43,9 @@ func (c *celsius) ParseText(text string) error {
 	return nil
 }
 
-func (celsius) Syntax() Syntax { return Syntax{Doc: "a temperature such as 180C", Pattern: "^[0-9]+C$"} }
+func (celsius) Syntax() Syntax {
+	return Syntax{Doc: "a temperature such as 180C", Pattern: "^[0-9]+C$"}
+}
 
 type tool string
 

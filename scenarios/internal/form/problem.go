@@ -19,21 +19,26 @@ type Problem struct {
 }
 
 // Error is the problem on one line: file:line:column: path: message.
-func (p Problem) Error() string {
-	var b strings.Builder
-	b.WriteString(p.File)
+func (p Problem) Error() string { return p.where() + " " + p.what() }
+
+// where is the place: file:line:column: path:
+func (p Problem) where() string {
+	text := p.File
 	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+		text += fmt.Sprintf(":%d:%d", p.Line, p.Column)
 	}
-	b.WriteString(": ")
 	if p.Path != "" {
-		b.WriteString(p.Path + ": ")
+		text += ": " + p.Path
 	}
-	b.WriteString(p.Message)
-	if p.Nearest != "" {
-		fmt.Fprintf(&b, "; did you mean %q?", p.Nearest)
+	return text + ":"
+}
+
+// what is the mistake and what was probably meant.
+func (p Problem) what() string {
+	if p.Nearest == "" {
+		return p.Message
 	}
-	return b.String()
+	return fmt.Sprintf("%s; did you mean %q?", p.Message, p.Nearest)
 }
 
 // Problems is every mistake found, ordered by file and position.
@@ -70,11 +75,15 @@ func (ps Problems) sorted() Problems {
 const reportWidth = 80
 
 // Report is the long form for a person: each problem with its source line, a
-// caret under the place, and the allowed names wrapped at 80 columns.
+// caret under the place, and the allowed names, all wrapped at 80 columns.
 func (ps Problems) Report() string {
 	var b strings.Builder
 	for _, p := range ps {
-		b.WriteString(p.Error() + "\n")
+		if line := p.Error(); len([]rune(line)) <= reportWidth {
+			b.WriteString(line + "\n")
+		} else {
+			b.WriteString(p.where() + "\n" + Wrap("  ", p.what(), reportWidth))
+		}
 		if p.Excerpt != "" {
 			writeExcerpt(&b, p)
 		}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seedbed-sim/seedbed/scenarios"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitViolated    = 1
+	exitBadInput    = 2
+	exitEngine      = 3
+	exitInterrupted = 130
+)
+
+// app is the command and everything it touches, so that tests can hand in their
+// own.
+type app struct {
+	registry *scenarios.Registry
+	library  func() ([]*scenarios.File, error) // the built-in scenario files
+	out, err io.Writer
+	terminal bool // err is a terminal: progress may be shown
+	colour   bool
+}
+
+// exit ends the command with a code. What there is to say has been said, unless
+// there is a message.
+type exit struct {
+	code    int
+	message string
+}
+
+func (e *exit) Error() string { return e.message }
+
+// badInput ends the command with exit code 2 and one line that says what to
+// write instead.
+func badInput(format string, args ...any) error {
+	return &exit{exitBadInput, fmt.Sprintf(format, args...)}
+}
+
+// main runs the command with its arguments and returns the exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	root := a.command()
+	root.SetArgs(args)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := root.ExecuteContext(ctx)
+	var e *exit
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &e):
+		if e.message != "" {
+			fmt.Fprintf(a.err, "seedbed: %s\n", e.message)
+		}
+		return e.code
+	}
+	fmt.Fprintf(a.err, "seedbed: %v\n", err)
+	return exitBadInput
+}
+
+const about = `Seedbed grows a whole simulated Kubernetes cluster from one random seed and checks
+that what runs on it keeps its promises while things go wrong.
+
+A scenario file says what runs, what happens, and what must hold. Every seed is
+one history; a history that breaks a promise is shrunk, told in plain words, and
+kept in a replay file.`
+
+// command builds the command tree.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "seedbed",
+		Short: "Run scenarios in simulated clusters",
+		Long:  about,
+		Example: `  seedbed run                          the built-in scenarios
+  seedbed run my.yaml --seeds 1000     one of your own, 1,000 histories
+  seedbed check scenarios/             only validate
+  seedbed replay FILE                  repeat one history, step for step`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(a.runCommand(), a.replayCommand(), a.checkCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand())
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	hint := ""
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		hint = fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return badInput("%q is not a command of %s%s The commands are %s.", name, cmd.CommandPath(), orStop(hint), strings.Join(names, ", "))
+}
+
+// orStop ends a sentence that has no hint.
+func orStop(hint string) string {
+	if hint == "" {
+		return "."
+	}
+	return hint
+}
+
+// flagError says in one line what is wrong with a flag and what to write.
+func flagError(cmd *cobra.Command, err error) error {
+	var missing *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &missing):
+		f := missing.GetFlag()
+		return badInput("--%s needs a value: %s", f.Name, f.Usage)
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		return badInput("--%s does not take %q: %s", f.Name, invalid.GetValue(), f.Usage)
+	case errors.As(err, &unknown):
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		slices.Sort(names)
+		hint := ""
+		if near := scenarios.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return badInput("%s has no flag --%s%s The flags are %s.", cmd.CommandPath(), unknown.GetSpecifiedName(), orStop(hint), strings.Join(names, ", "))
+	}
+	return badInput("%s: %v", cmd.CommandPath(), err)
+}
+
+// readProblems turns an error of reading scenario files into the command's
+// answer. Mistakes in files are shown in full.
+func (a *app) readProblems(err error) error {
+	var problems scenarios.Problems
+	if !errors.As(err, &problems) {
+		return badInput("%v", err)
+	}
+	fmt.Fprint(a.err, problems.Report())
+	var files []string
+	for _, p := range problems {
+		if !slices.Contains(files, p.File) {
+			files = append(files, p.File)
+		}
+	}
+	return badInput("%s in %s; nothing was run", scenarios.Count(len(problems), "mistake"), scenarios.Count(len(files), "file"))
+}
+
+// read reads the files at the paths, or the built-in library without any.
+func (a *app) read(paths []string) ([]*scenarios.File, error) {
+	if len(paths) > 0 {
+		files, err := a.registry.Read(paths...)
+		if err != nil {
+			return nil, a.readProblems(err)
+		}
+		return files, nil
+	}
+	files, err := a.library()
+	if err != nil {
+		return nil, a.readProblems(err)
+	}
+	if len(files) == 0 {
+		return nil, badInput("this program has no built-in scenarios; give a scenario file or a folder")
+	}
+	return files, nil
+}

@@ -1,0 +1,43 @@
+package scenarios
+
+import "strconv"
+
+// Cluster is the shape of the simulated cluster.
+type Cluster struct {
+	Nodes       int   `yaml:"nodes" form:"min=1,max=5000" doc:"Number of nodes, called node-1, node-2, …; 3 by default."`
+	APIServers  int   `yaml:"apiServers" form:"min=1,max=9" doc:"Number of API servers over one store, called apiserver-0, apiserver-1, …; 1 by default."`
+	NodeObjects bool  `yaml:"nodeObjects" doc:"Whether the nodes are registered as Node objects; false by default."`
+	Latency     *Span `yaml:"latency" doc:"Time that a request or an answer is on its way; about a millisecond by default."`
+}
+
+const defaultNodes = 3
+
+// controlPlane is the machine of the API servers and controllers.
+const controlPlane = "control-plane"
+
+// NodeCount is how many nodes the cluster has.
+func (c Cluster) NodeCount() int {
+	if c.Nodes == 0 {
+		return defaultNodes
+	}
+	return c.Nodes
+}
+
+func (c Cluster) serverCount() int { return max(c.APIServers, 1) }
+
+// NodeNames are the names of the nodes, in order.
+func (c Cluster) NodeNames() []string {
+	names := make([]string, c.NodeCount())
+	for i := range names {
+		names[i] = "node-" + strconv.Itoa(i+1)
+	}
+	return names
+}
+
+func (c Cluster) serverNames() []string {
+	names := make([]string, c.serverCount())
+	for i := range names {
+		names[i] = "apiserver-" + strconv.Itoa(i)
+	}
+	return names
+}

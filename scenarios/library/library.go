@@ -1,0 +1,46 @@
+// Package library is the list of everything built in: the systems that the
+// seedbed command knows and their scenario files. A system is added here and
+// nowhere else: one line for the system, one for its folder of files.
+//
+// A program with systems of its own does not need this package; it calls
+// scenarios.New with them, and with Systems() if it wants these as well.
+package library
+
+import (
+	"io/fs"
+
+	"github.com/seedbed-sim/seedbed/scenarios"
+)
+
+// entry is one built-in system with its scenario files.
+type entry struct {
+	folder string // the name of its folder beside this package
+	system func() scenarios.System
+	files  fs.FS
+}
+
+// entries lists the library in the order in which it is shown and run.
+var entries = []entry{}
+
+// Systems returns the built-in systems.
+func Systems() []scenarios.System {
+	var systems []scenarios.System
+	for _, e := range entries {
+		systems = append(systems, e.system())
+	}
+	return systems
+}
+
+// Read reads and checks the built-in scenario files. Their paths begin with the
+// folder of their system.
+func Read(r *scenarios.Registry) ([]*scenarios.File, error) {
+	var all []*scenarios.File
+	for _, e := range entries {
+		files, err := r.ReadFS(e.files, e.folder)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, files...)
+	}
+	return all, nil
+}

@@ -1,0 +1,122 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// Failure is a run that violated a property, made as small as the budget
+// allowed, with its story.
+type Failure struct {
+	*Outcome                 // of the smallest run found
+	Records  []engine.Record // its trace
+	Original engine.Schedule // the history as it was found
+	Small    engine.Schedule // the history as it was shrunk
+	Tries    int             // runs made to shrink it
+	Replay   string          // path of the replay file; empty if it could not be written
+}
+
+// ReplayFile is the content of a replay file: the scenario's text and the
+// choices of one run, so that it alone repeats the run.
+type ReplayFile struct {
+	sim.Replay
+	Property string         `json:"property,omitempty"`
+	Scenario ReplayScenario `json:"scenario"`
+}
+
+// ReplayScenario is the scenario inside a replay file.
+type ReplayScenario struct {
+	Path string `json:"path"`
+	Text string `json:"text"`
+}
+
+// Investigate repeats a run that violated a property, shrinks its history within
+// a budget and writes a replay file into a folder, which is made if need be. The
+// error says that the run could not be repeated: the engine or the system is not
+// deterministic.
+func (r *Registry) Investigate(o *Outcome, budget sim.Budget, folder string) (*Failure, error) {
+	var w *World
+	options := r.options(o.File, o.Seed)
+	options.Shrink, options.Artifacts = budget, folder
+	report, err := sim.Run(options, r.build(o.File, &w))
+	switch {
+	case err != nil:
+		return nil, err
+	case report.Failure == nil:
+		return nil, fmt.Errorf("%s: seed %d was violated once and held when it was repeated: %w", o.File.Metadata.Name, o.Seed,
+			&sim.NondeterminismError{Seed: o.Seed, First: o.Hash, Second: report.Results[0].Hash, Steps: o.Steps})
+	}
+	small := report.Failure.Small
+	f := &Failure{
+		Outcome: r.outcome(o.File, small, w), Records: small.Records,
+		Original: report.Failure.First.Schedule, Small: small.Schedule, Tries: report.Failure.Tries,
+	}
+	f.Seed = o.Seed
+	if report.Failure.Replay != "" {
+		f.Replay, err = addScenario(report.Failure.Replay, f.Outcome)
+	}
+	return f, err
+}
+
+// addScenario puts the scenario's text into a replay file, so that the file
+// alone is enough.
+func addScenario(path string, o *Outcome) (string, error) {
+	replay, err := sim.LoadReplay(path)
+	if err != nil {
+		return "", err
+	}
+	file := ReplayFile{Replay: *replay, Property: o.Property, Scenario: ReplayScenario{Path: o.File.Path, Text: string(o.File.Text)}}
+	text, err := json.MarshalIndent(file, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("write replay: %w", err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		return "", fmt.Errorf("write replay: %w", err)
+	}
+	if relative, err := filepath.Rel(".", path); err == nil && filepath.IsLocal(relative) {
+		return relative, nil
+	}
+	return path, nil
+}
+
+// ErrNotRepeated says that a replay gave another run than the one recorded: the
+// program or the scenario is not the same.
+var ErrNotRepeated = errors.New("the run did not repeat as recorded")
+
+// Replay repeats the run of a replay file. Besides the outcome and the trace it
+// returns an error that wraps [ErrNotRepeated] if the run came out differently.
+// Any other error says that the file cannot be used.
+func (r *Registry) Replay(path string) (*Failure, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	var replay ReplayFile
+	if err := json.Unmarshal(text, &replay); err != nil {
+		return nil, fmt.Errorf("%s is not a replay file: %w", path, err)
+	}
+	switch {
+	case replay.Scenario.Text == "":
+		return nil, fmt.Errorf("%s is not a replay file of a scenario: it holds no scenario", path)
+	case replay.Version != sim.ReplayVersion:
+		return nil, fmt.Errorf("%s has version %d of the replay format; this program reads version %d", path, replay.Version, sim.ReplayVersion)
+	}
+	file, err := r.Parse(replay.Scenario.Path, []byte(replay.Scenario.Text))
+	if err != nil {
+		return nil, fmt.Errorf("the scenario inside %s is not valid:\n%w", path, err)
+	}
+	var w *World
+	got, mismatch := sim.RunReplay(r.options(file, replay.Seed), &replay.Replay, r.build(file, &w))
+	f := &Failure{Outcome: r.outcome(file, got, w), Records: got.Records, Small: replay.Schedule, Replay: path}
+	f.Seed = replay.Seed
+	if mismatch != nil {
+		return f, fmt.Errorf("%w: %w", ErrNotRepeated, mismatch)
+	}
+	return f, nil
+}

@@ -1,0 +1,170 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/scenarios/internal/form"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// Style says how text reports look. The zero value is plain text.
+type Style struct {
+	Colour bool // ANSI colours, for a terminal
+}
+
+// Colours of a terminal; only the words that carry the verdict have one.
+const (
+	green  = "\x1b[32m"
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	plainC = "\x1b[0m"
+)
+
+func (s Style) paint(colour, text string) string {
+	if !s.Colour {
+		return text
+	}
+	return colour + text + plainC
+}
+
+// Verdict is the line of one scenario.
+func (s Style) Verdict(v *Verdict) string {
+	mark, colour, what := "ok", green, "held"
+	switch {
+	case v.Bad != nil && v.Bad.Result == Violated:
+		mark, colour, what = "FAIL", red, fmt.Sprintf("violates %s at seed %d", v.Bad.Property, v.Bad.Seed)
+	case v.Bad != nil:
+		mark, colour, what = "ERROR", red, fmt.Sprintf("%s at seed %d", v.Bad.Result, v.Bad.Seed)
+	case v.Err != nil:
+		mark, colour, what = "FAIL", red, "never violates "+v.File.Expect.Violates
+	case v.File.Expect.Violates != "":
+		what = fmt.Sprintf("violates %s as expected (%d of %d)", v.File.Expect.Violates, v.Shown, v.Runs)
+	}
+	first := fmt.Sprintf("%-5s  %-34s %7s  ", mark, v.File.Metadata.Name, thousands(uint64(v.Runs)))
+	line := form.Wrap(first, what, lineWidth)
+	return s.paint(colour, mark) + strings.TrimPrefix(line, mark)
+}
+
+// Header is the line above the verdicts.
+func (Style) Header() string {
+	return fmt.Sprintf("%-5s  %-34s %7s  %s\n", "", "scenario", "runs", "result")
+}
+
+// failureStory is how many events of a failing run a report tells.
+const failureStory = 60
+
+// Failure is what a person needs to understand and repeat one failing run. The
+// command is what repeats it.
+func (s Style) Failure(f *Failure, command string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s %s, seed %d: %s\n", s.paint(red, "FAIL"), f.File.Metadata.Name, f.Seed, f.Property)
+	b.WriteString(form.Wrap("  meaning  ", f.Meaning, lineWidth))
+	b.WriteString(form.Wrap("  seen     ", "at "+clockText(f.At)+": "+f.Found, lineWidth))
+	b.WriteString("\n")
+	WriteStory(&b, f.Records, failureStory)
+	b.WriteString("\n")
+	if f.Tries > 0 {
+		b.WriteString(form.Wrap("  history  ", fmt.Sprintf("shrunk from %s to %s in %s", size(f.Original), size(f.Small), Count(f.Tries, "run")), lineWidth))
+	} else {
+		b.WriteString(form.Wrap("  history  ", size(f.Small), lineWidth))
+	}
+	if f.Replay != "" {
+		fmt.Fprintf(&b, "  replay   %s\n           %s\n", f.Replay, command)
+	} else {
+		fmt.Fprintf(&b, "  repeat   %s\n", command)
+	}
+	return b.String()
+}
+
+// size counts what is not the simplest about a history.
+func size(s engine.Schedule) string {
+	return Count(len(s.Picks), "choice") + " and " + strings.Replace(Count(len(s.Blocks), "switch"), "switchs", "switches", 1)
+}
+
+// Trouble says why a scenario without a violation to show is not in order.
+func (s Style) Trouble(v *Verdict) string {
+	var b strings.Builder
+	mark := "FAIL"
+	if v.Bad != nil {
+		mark = "ERROR"
+	}
+	where := v.File.Metadata.Name
+	if v.Bad != nil {
+		where += fmt.Sprintf(", seed %d", v.Bad.Seed)
+	}
+	fmt.Fprintf(&b, "\n%s %s\n", s.paint(red, mark), where)
+	text := v.Err.Error()
+	if v.Bad == nil {
+		text += "; the unsafe practice is no longer unsafe, or more seeds are needed: --seeds " + fmt.Sprint(max(v.Runs*10, v.File.Explore.Seeds))
+	}
+	for line := range strings.Lines(text) {
+		b.WriteString(form.Wrap("  ", line, lineWidth))
+	}
+	return b.String()
+}
+
+// Summary is what all verdicts together covered.
+type Summary struct {
+	Scenarios, Runs, Failed int
+	Steps                   uint64
+	Simulated               time.Duration
+	Faults                  []string // kinds of fault at work, sorted
+	Library, Own            []string // properties checked, sorted
+	Shown                   []string // expected violations seen, in words
+}
+
+// Summarise adds up verdicts.
+func Summarise(verdicts []Verdict) Summary {
+	var s Summary
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Runs == 0 {
+			continue
+		}
+		s.Scenarios++
+		s.Runs += v.Runs
+		s.Steps += v.Steps
+		s.Simulated += v.Simulated
+		s.Faults = merge(s.Faults, v.Faults)
+		if !v.OK() {
+			s.Failed++
+		}
+		if v.Shown > 0 {
+			s.Shown = append(s.Shown, fmt.Sprintf("%s (%d of %d)", v.File.Metadata.Name, v.Shown, v.Runs))
+		}
+		for _, p := range v.File.properties {
+			s.Library = append(s.Library, p.Name)
+		}
+		for _, p := range v.File.own {
+			s.Own = append(s.Own, v.File.Metadata.Name+"/"+p.Name)
+		}
+	}
+	slices.Sort(s.Library)
+	s.Library = slices.Compact(s.Library)
+	slices.Sort(s.Own)
+	return s
+}
+
+// Summary says what was covered, and the verdict on all of it.
+func (s Style) Summary(sum Summary) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s, %s, %s simulated, %s\n", Count(sum.Scenarios, "scenario"), Count(sum.Runs, "run"), roughly(sum.Simulated), Count(sum.Steps, "step"))
+	list := func(title string, names []string) {
+		if len(names) > 0 {
+			b.WriteString(form.Wrap(title, strings.Join(names, ", "), lineWidth))
+		}
+	}
+	list("  faults at work       ", sum.Faults)
+	list("  properties checked   ", sum.Library)
+	list("  conditions checked   ", sum.Own)
+	list("  expected violations  ", sum.Shown)
+	if sum.Failed == 0 {
+		b.WriteString(s.paint(green, "every scenario showed what it is written to show") + "\n")
+	} else {
+		b.WriteString(s.paint(red, Count(sum.Failed, "scenario")+" did not show what they are written to show") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,147 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// Result says how one run ended.
+type Result string
+
+// Results of a run.
+const (
+	Held     Result = "held"      // no property was violated
+	Violated Result = "violated"  // a property was violated; for some scenarios that is expected
+	BadInput Result = "bad-input" // a condition of the scenario cannot be evaluated
+	Failed   Result = "error"     // the engine failed: nondeterminism, a deadlock of the harness
+)
+
+// Outcome is what came of one run of one scenario.
+type Outcome struct {
+	File      *File
+	Seed      uint64
+	Result    Result
+	Property  string        // the violated one
+	Meaning   string        // of the violated property
+	Found     string        // what was seen
+	At        time.Duration // virtual time of the violation
+	Hash      uint64
+	Steps     uint64
+	Simulated time.Duration
+	Faults    []string // kinds of fault that were at work, sorted
+	Err       error    // for BadInput and Failed
+}
+
+// Expected reports whether the run violated the very property that its scenario
+// is written to show.
+func (o *Outcome) Expected() bool {
+	return o.Result == Violated && o.Property == o.File.Expect.Violates
+}
+
+// options is how the simulator runs a file.
+func (r *Registry) options(file *File, seed uint64) sim.Options {
+	s := &file.Scenario
+	o := sim.Options{
+		Name: s.Metadata.Name, Horizon: s.Explore.Horizon.Std(), First: seed, Seeds: 1, Twice: -1, Workers: 1,
+		Cluster: cluster.Config{
+			Nodes: s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
+			Profile: r.background(s),
+		},
+	}
+	if s.Cluster.Latency != nil {
+		o.Cluster.Latency = s.Cluster.Latency.dist()
+	}
+	return o
+}
+
+// build returns the function that fills a fresh world with the scenario. The
+// world of the latest run is stored in last, if that is not nil.
+func (r *Registry) build(file *File, last **World) sim.Build {
+	return func(base *sim.World) {
+		w := &World{
+			World: base, Scenario: &file.Scenario, file: file, ctx: context.Background(),
+			states: map[string]any{}, faults: map[string]int{}, stops: map[string][]func(){}, frozen: map[string][]func(){},
+		}
+		if last != nil {
+			*last = w
+		}
+		w.objects = newObjects(r.kinds, w.Instances()[0].Server())
+		for _, m := range file.Given {
+			w.Must(w.create(m))
+		}
+		for i, use := range file.Scenario.Systems {
+			state, err := file.systems[i].Build.run(w, use.Config)
+			if err != nil {
+				w.Must(fmt.Errorf("build the system %s: %w", use.Name, err))
+			}
+			w.states[use.Name] = state
+		}
+		w.declareAll(file)
+		w.Engine().OnTouched(func() error { w.look(); return nil })
+		w.begin(r)
+	}
+}
+
+// declareAll declares every property of the file.
+func (w *World) declareAll(file *File) {
+	for _, p := range file.properties {
+		if p.check != nil {
+			w.end.longest = max(w.end.longest, w.declare(p.Name, p.Meaning, p.check(w, w.states[p.System])))
+		}
+	}
+	for _, use := range file.own {
+		w.end.longest = max(w.end.longest, w.declare(use.Name, use.Why, w.ownCheck(use)))
+	}
+	w.Finally(storyCompletes.Name, storyCompletes.Meaning, w.atHorizon)
+}
+
+// RunSeed makes one run of a file.
+func (r *Registry) RunSeed(file *File, seed uint64) *Outcome {
+	var w *World
+	got := sim.RunSeed(r.options(file, seed), seed, r.build(file, &w))
+	return r.outcome(file, got, w)
+}
+
+// TraceSeed is RunSeed with the whole trace.
+func (r *Registry) TraceSeed(file *File, seed uint64) (*Outcome, []engine.Record) {
+	var w *World
+	got := sim.TraceSeed(r.options(file, seed), seed, r.build(file, &w))
+	return r.outcome(file, got, w), got.Records
+}
+
+// outcome puts the engine's result into the words of the format.
+func (r *Registry) outcome(file *File, got *sim.Result, w *World) *Outcome {
+	o := &Outcome{File: file, Seed: got.Seed, Result: Held, Hash: got.Hash, Steps: got.Steps, Simulated: got.Elapsed}
+	if w != nil {
+		o.Faults = w.faultsAtWork()
+	}
+	if got.Err == nil {
+		return o
+	}
+	violate := func(property, meaning, found string, at time.Duration) {
+		o.Result, o.Property, o.Meaning, o.Found, o.At = Violated, property, meaning, found, at
+	}
+	var violation *sim.Violation
+	var evaluation *EvaluationError
+	var panicked *engine.PanicError
+	var livelock *engine.LivelockError
+	switch {
+	case errors.As(got.Err, &evaluation):
+		o.Result, o.Err = BadInput, evaluation
+	case errors.As(got.Err, &violation):
+		violate(violation.Property, violation.Meaning, violation.Err.Error(), violation.At)
+	case errors.As(got.Err, &panicked) && panicked.Task != "":
+		violate(NoPanic, r.Property(NoPanic).Meaning, panicked.Error(), got.Elapsed)
+	case errors.As(got.Err, &livelock) && livelock.Task != "":
+		violate(NoLivelock, r.Property(NoLivelock).Meaning, livelock.Error(), got.Elapsed)
+	default:
+		o.Result, o.Err = Failed, got.Err
+	}
+	return o
+}

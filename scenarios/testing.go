@@ -1,0 +1,126 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim"
+)
+
+// fewSeeds is how many seeds of a scenario go test runs, unless told otherwise:
+// enough to notice a mistake, few enough for every save of a file.
+const fewSeeds = 5
+
+// RunFiles runs the scenario files that match the patterns as subtests, one per
+// file. Each runs a few seeds; a scenario that is written to show a violation
+// runs until it has shown it, up to the seeds that it asks for itself.
+//
+// The environment steers it as it does sim.Check: SEEDBED_SEEDS sets the number
+// of seeds, SEEDBED_SEED runs only one. A failure is shrunk, told in plain words,
+// and left as a replay file in the test's artifact or temporary folder.
+//
+// Mistakes in any of the files fail the test before anything runs.
+func RunFiles(t *testing.T, r *Registry, patterns ...string) {
+	t.Helper()
+	paths, err := expand(patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := r.Read(paths...)
+	if err != nil {
+		t.Fatal(explain(err))
+	}
+	for _, file := range files {
+		t.Run(file.Metadata.Name, func(t *testing.T) { r.test(t, file) })
+	}
+}
+
+// expand turns patterns into paths; a pattern that matches nothing is an error.
+func expand(patterns []string) ([]string, error) {
+	var paths []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("no scenario file matches %q", pattern)
+		}
+		paths = append(paths, found...)
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("no scenario files were named")
+	}
+	return paths, nil
+}
+
+// explain is the long form of problems in scenario files.
+func explain(err error) string {
+	if problems, ok := err.(Problems); ok { //nolint:errorlint // Read returns it unwrapped
+		return "mistakes in scenario files:\n" + problems.Report()
+	}
+	return err.Error()
+}
+
+func (r *Registry) test(t *testing.T, file *File) {
+	t.Helper()
+	plan, err := testPlan(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts, err := r.Run(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := verdicts[0]
+	switch {
+	case v.Bad != nil && v.Bad.Result == Violated:
+		failure, err := r.Investigate(v.Bad, sim.Budget{Time: 5 * time.Second}, artifacts(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Error(Style{}.Failure(failure, "seedbed replay "+failure.Replay))
+	case v.Err != nil:
+		t.Error(v.Err)
+	default:
+		t.Logf("%s, %s simulated", Count(v.Runs, "run"), roughly(v.Simulated))
+	}
+}
+
+// testPlan says which seeds of a file go test runs.
+func testPlan(file *File) (Plan, error) {
+	plan := Plan{Files: []*File{file}, Seeds: fewSeeds}
+	if file.Expect.Violates != "" {
+		plan.Seeds, plan.UntilShown = max(fewSeeds, file.Explore.Seeds), true
+	}
+	if text := os.Getenv(sim.EnvSeeds); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return plan, fmt.Errorf("%s=%q is not a number of seeds", sim.EnvSeeds, text)
+		}
+		plan.Seeds = n
+	}
+	if text := os.Getenv(sim.EnvSeed); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return plan, fmt.Errorf("%s=%q is not a seed", sim.EnvSeed, text)
+		}
+		plan.First, plan.Seeds, plan.UntilShown = seed, 1, false
+	}
+	return plan, nil
+}
+
+// artifacts is a folder that outlives the test: a replay file is of use only
+// afterwards.
+func artifacts(t *testing.T) string {
+	if folder := os.Getenv("SEEDBED_ARTIFACTS"); folder != "" {
+		return folder
+	}
+	return filepath.Join(os.TempDir(), "seedbed", strings.ReplaceAll(t.Name(), "/", "-"))
+}
