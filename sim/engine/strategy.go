@@ -48,55 +48,75 @@ func (s *sticky) Next(c *Contention) int {
 
 // POS is partial-order sampling on conflicting operations: every pending operation
 // has a random priority and the highest runs; a task gets a new one when it has
-// run. Only operations on keys that two or more tasks have used count. Others
-// commute, so they run first and do not dilute the search.
+// run. Operations without a key, and those on a key that one task alone has used
+// several times, commute with all others: they run first and do not dilute the
+// search.
 func POS() Strategy { return &pos{} }
 
 type pos struct {
 	rng  prng
-	keys map[string]uint64 // serial of the only task seen at a key; 0: several
+	keys map[string]keyUse
 }
+
+// keyUse is what a run has shown so far about a key.
+type keyUse struct {
+	task   uint64 // serial of the first task seen
+	times  uint8  // how often that task ran an operation on it
+	shared bool   // another task uses it too
+}
+
+// private is how many operations of one task alone make a key its own. Until then
+// it may be shared: an observer that comes once must not be run too early.
+const private = 3
 
 func (p *pos) Begin(seed uint64) {
 	p.rng = prng(seed)
-	p.keys = map[string]uint64{}
+	p.keys = map[string]keyUse{}
 }
 
 // window bounds the work of a decision when very many tasks are ready at once.
 const window = 64
 
 func (p *pos) Next(c *Contention) int {
-	best, bestPriority := 0, uint64(0)
+	best, highest := 0, uint64(0)
 	for i := range min(c.Len(), window) {
+		if !p.conflicts(c.Op(i).Key, c.Serial(i)) {
+			return i
+		}
 		slot := c.Slot(i)
 		if *slot == 0 {
 			*slot = p.rng.next() | 1
 		}
-		if !p.conflicts(c.Op(i), c.Serial(i)) {
-			return i
-		}
-		if *slot > bestPriority {
-			best, bestPriority = i, *slot
+		if *slot > highest {
+			best, highest = i, *slot
 		}
 	}
 	*c.Slot(best) = 0
+	key := c.Op(best).Key
+	if use := p.keys[key]; !use.shared && use.times < private {
+		use.times++
+		p.keys[key] = use
+	}
 	return best
 }
 
-func (p *pos) conflicts(op Op, task uint64) bool {
-	if op.Key == "" {
+// conflicts reports whether an operation of a task on a key may not commute with
+// those of others.
+func (p *pos) conflicts(key string, task uint64) bool {
+	if key == "" {
 		return false
 	}
-	seen, ok := p.keys[op.Key]
+	use, ok := p.keys[key]
 	switch {
 	case !ok:
-		p.keys[op.Key] = task
-		return false
-	case seen == 0:
+		use.task = task
+	case use.shared:
 		return true
-	case seen == task:
-		return false
+	case use.task != task:
+		use.shared = true
+	default:
+		return use.times < private
 	}
-	p.keys[op.Key] = 0
+	p.keys[key] = use
 	return true
 }
