@@ -7,11 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
 
 // Object is any API object: a registered Go type or unstructured content.
 type Object = store.Object
+
+// User is who makes a request.
+type User = authz.User
 
 // Verb is what a request asks for, in the words of Kubernetes' authorisation.
 type Verb string
@@ -32,7 +36,8 @@ const (
 func (v Verb) Write() bool { return v != Get && v != List && v != WatchVerb }
 
 // Request is one API call, as it stands after the path and the query have been
-// parsed. Fields that the verb has no use for are ignored.
+// parsed. Fields that the verb has no use for are ignored. The server does not
+// change it.
 type Request struct {
 	Verb        Verb
 	Resource    schema.GroupVersionResource
@@ -45,15 +50,15 @@ type Request struct {
 	Object Object
 
 	// Owned hands Object over: the server may store it as it is, and the caller
-	// must not touch it again.
+	// must not touch it again, whatever the outcome.
 	Owned bool
 
 	// Shared lets the server answer with stored objects themselves. They are
 	// read-only for ever. Without it the caller owns what is returned.
 	Shared bool
 
-	// Body is the raw body instead of Object: JSON or YAML for a create or an
-	// update, as ContentType says (empty: JSON), and the patch for a patch.
+	// Body is the raw body instead of Object: JSON or YAML for a create, update
+	// or delete, as ContentType says (empty: JSON), and the patch for a patch.
 	Body        []byte
 	ContentType string
 
@@ -67,7 +72,8 @@ type Request struct {
 	FieldValidation string
 	Force           *bool
 
-	// DeleteOptions of a delete or deletecollection; nil means defaults.
+	// DeleteOptions of a delete or deletecollection; nil means defaults, or what
+	// the Body says. DryRun may stand in either place.
 	DeleteOptions *metav1.DeleteOptions
 
 	// Options of get, list and watch, as in metav1.ListOptions.
@@ -93,21 +99,14 @@ type Request struct {
 	UserAgent string
 }
 
-// User is who makes a request.
-type User struct {
-	Name   string
-	UID    string
-	Groups []string
-	Extra  map[string][]string
-}
-
 // Response is the answer to a request that succeeded. Which of Object, Items
 // and Status is set depends on the verb; see [Server.Do].
 type Response struct {
-	// Code is the HTTP status: 200 or 201.
+	// Code is the HTTP status: 200, 201 or 202.
 	Code int
 
-	// Object is the answer, or nil if it is a list or a Status.
+	// Object is the answer, or nil if it is a list or a Status. Objects of Go
+	// types have no kind and apiVersion; unstructured ones have.
 	Object Object
 
 	// Items and List are the answer to a list or deletecollection.

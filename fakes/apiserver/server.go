@@ -1,36 +1,66 @@
 package apiserver
 
-import "context"
+import (
+	"context"
+	"sync"
 
-// Store is the etcd of a fake cluster, with the kinds it knows.
-type Store struct{ opts Options }
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
 
-// NewStore returns an empty store with the namespaces default, kube-system,
-// kube-public and kube-node-lease.
-func NewStore(opts Options) *Store { return &Store{opts: opts} }
-
-// Server is one API server instance over a store.
+// Server is one API server instance over a store. It is safe for concurrent use.
 type Server struct {
 	store *Store
 	name  string
+	view  *store.View
+
+	mu      sync.Mutex
+	watches map[*Watch]struct{}
+	opened  uint64
 }
 
-// NewServer returns an API server over st. Any number may share one store. The
-// name appears in traces only.
-func NewServer(st *Store, name string) *Server { return &Server{store: st, name: name} }
+// NewServer returns an API server over st. Any number may share one store: each
+// has its own view of it (see [Server.Freeze]) and its own watches.
+func NewServer(st *Store, name string) *Server {
+	return &Server{store: st, name: name, view: st.data.View(), watches: map[*Watch]struct{}{}}
+}
 
-// Do answers a request other than a watch. The error is always an
-// *apierrors.StatusError with the reason, code, message and details of a real
-// server.
-func (s *Server) Do(req *Request) (*Response, error) { return s.do(req) }
+// New returns a store and one server over it, for tests that need no more.
+func New(opts Options) *Server { return NewServer(NewStore(opts), "apiserver") }
 
-// Watch opens a watch on the resource, namespace and name of req.
-func (s *Server) Watch(req *Request) (*Watch, error) { return s.watch(req) }
+// Store returns the store behind the server.
+func (s *Server) Store() *Store { return s.store }
 
-// Call is Do.
+// Name returns the name given to NewServer.
+func (s *Server) Name() string { return s.name }
+
+// Freeze stops the server's watch cache at what it holds now. Until SetVisible or
+// Live, reads at resourceVersion "0" show that state and watches wait. Writes and
+// all other reads go to the store and are not affected, as in a real cluster.
+func (s *Server) Freeze() { s.view.Freeze() }
+
+// SetVisible stops the server's watch cache at a revision, or moves it there. It
+// does not go back. A cache cannot lag behind the end of the store's history.
+func (s *Server) SetVisible(revision uint64) { s.view.Hold(revision) }
+
+// Live lets the server's watch cache catch up and follow the store from now on.
+func (s *Server) Live() { s.view.Live() }
+
+// Visible returns the revision of the server's watch cache.
+func (s *Server) Visible() uint64 { return s.view.Revision() }
+
+// Restart ends every open watch, as the end of the process does. The store is
+// not touched: a real restart also loses the watch cache, which
+// [Store.ForgetHistory] does for all servers at once.
+func (s *Server) Restart() {
+	for _, w := range s.open() {
+		w.end()
+	}
+}
+
+// Call implements Caller: it is Do.
 func (s *Server) Call(_ context.Context, req *Request) (*Response, error) { return s.Do(req) }
 
-// OpenWatch is Watch.
+// OpenWatch implements Caller: it is Watch.
 func (s *Server) OpenWatch(_ context.Context, req *Request) (Stream, error) {
 	w, err := s.Watch(req)
 	if err != nil {

@@ -20,7 +20,9 @@ import (
 func random(seed int64) *corev1.Pod {
 	p := &corev1.Pod{}
 	randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 3).MaxDepth(9).Funcs(
-		func(q *resource.Quantity, c randfill.Continue) { *q = *resource.NewQuantity(c.Int63n(9), resource.DecimalSI) },
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = *resource.NewQuantity(c.Int63n(9), resource.DecimalSI)
+		},
 		func(t *metav1.Time, c randfill.Continue) { *t = metav1.Unix(c.Int63n(1e9), 0) },
 		func(t *metav1.MicroTime, c randfill.Continue) { *t = metav1.NewMicroTime(time.Unix(c.Int63n(1e9), 0)) },
 	).Fill(p)

@@ -44,6 +44,13 @@ func (t *Table) Len() int {
 	return len(t.items)
 }
 
+// Since returns the revision up to which events are forgotten.
+func (t *Table) Since() uint64 {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	return t.since
+}
+
 // Get returns the object at k as it is now.
 func (t *Table) Get(k Key) (Object, bool) {
 	t.store.mu.Lock()

@@ -1,0 +1,140 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// protected namespaces can never be deleted.
+var protected = map[string]bool{"default": true, "kube-system": true, "kube-public": true}
+
+// admit runs the built-in admission plug-ins and the mutating hooks. Old is nil
+// on a create.
+func (c *call) admit(obj, old Object) error {
+	op := admission.Update
+	if old == nil {
+		op = admission.Create
+		if err := c.admitToNamespace(obj); err != nil {
+			return err
+		}
+	}
+	if c.ep.Admit != nil && c.req.Subresource == "" {
+		if err := c.ep.Admit(c.rulesContext(), obj, old); err != nil {
+			return err
+		}
+	}
+	if c.store.hooks.Empty() {
+		return nil
+	}
+	warnings, asked, err := c.store.hooks.Mutate(c.review(op, obj, old), c.namespaceLabels)
+	c.warnings = append(c.warnings, warnings...)
+	if err == nil && asked {
+		c.settle(obj) // a changed object is decoded again
+	}
+	return err
+}
+
+// validateByHooks runs the validating hooks on what is about to be stored.
+func (c *call) validateByHooks(op admission.Operation, obj, old Object) error {
+	if c.store.hooks.Empty() {
+		return nil
+	}
+	warnings, err := c.store.hooks.Validate(c.review(op, obj, old), c.namespaceLabels)
+	c.warnings = append(c.warnings, warnings...)
+	return err
+}
+
+// admitDelete runs everything that may refuse the deletion of old.
+func (c *call) admitDelete(old Object) error {
+	if c.ep.gr == namespaceResource.GroupResource() && protected[old.GetName()] {
+		return apierrors.NewForbidden(c.ep.gr, old.GetName(), errors.New("this namespace may not be deleted"))
+	}
+	if c.store.hooks.Empty() {
+		return nil
+	}
+	r := c.review(admission.Delete, nil, old)
+	warnings, _, err := c.store.hooks.Mutate(r, c.namespaceLabels)
+	c.warnings = append(c.warnings, warnings...)
+	if err != nil {
+		return err
+	}
+	return c.validateByHooks(admission.Delete, nil, old)
+}
+
+func (c *call) review(op admission.Operation, obj, old Object) *admission.Review {
+	r := &admission.Review{
+		Operation: op, Kind: c.ep.GroupVersionKind, Resource: c.ep.Kind.Resource(), Subresource: c.req.Subresource,
+		Namespace: c.ns, Name: c.req.Name, Object: obj, Old: old, DryRun: c.dryRun, User: c.req.User, Options: c.hookOptions(op),
+	}
+	if r.Name == "" && obj != nil {
+		r.Name = obj.GetName()
+	}
+	if r.Name == "" && old != nil {
+		r.Name = old.GetName()
+	}
+	if r.Namespace == "" && c.ep.gr == namespaceResource.GroupResource() {
+		r.Namespace = r.Name
+	}
+	return r
+}
+
+func (c *call) hookOptions(op admission.Operation) runtime.Object {
+	switch op {
+	case admission.Create:
+		return &metav1.CreateOptions{DryRun: c.req.DryRun, FieldManager: c.req.FieldManager, FieldValidation: c.req.FieldValidation}
+	case admission.Update:
+		return &metav1.UpdateOptions{DryRun: c.req.DryRun, FieldManager: c.req.FieldManager, FieldValidation: c.req.FieldValidation}
+	default:
+		if c.req.DeleteOptions != nil {
+			return c.req.DeleteOptions
+		}
+		return &metav1.DeleteOptions{}
+	}
+}
+
+func (c *call) namespaceLabels() labels.Set {
+	ns, ok := c.namespace(c.ns)
+	if !ok {
+		return nil
+	}
+	return ns.Labels
+}
+
+func (c *call) namespace(name string) (*corev1.Namespace, bool) {
+	o, ok := peers{c.store}.tableOf(namespaceResource.GroupResource()).Get(store.Key{Name: name})
+	if !ok {
+		return nil, false
+	}
+	return o.(*corev1.Namespace), true
+}
+
+// admitToNamespace refuses a new object in a namespace that is missing or on its
+// way out.
+func (c *call) admitToNamespace(obj Object) error {
+	if c.ep.Cluster {
+		return nil
+	}
+	ns, ok := c.namespace(c.ns)
+	if !ok {
+		return apierrors.NewNotFound(namespaceResource.GroupResource(), c.ns)
+	}
+	if ns.DeletionTimestamp == nil && ns.Status.Phase != corev1.NamespaceTerminating {
+		return nil
+	}
+	err := apierrors.NewForbidden(c.ep.gr, obj.GetName(), fmt.Errorf("unable to create new content in namespace %s because it is being terminated", c.ns))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type:    corev1.NamespaceTerminatingCause,
+		Message: fmt.Sprintf("namespace %s is being terminated", c.ns),
+		Field:   "metadata.namespace",
+	})
+	return err
+}

@@ -1,0 +1,151 @@
+package apiserver
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// call is one request on its way through the server.
+type call struct {
+	*Server
+	req      *Request
+	ep       *endpoint
+	ns       string // empty for cluster-scoped kinds
+	warnings []string
+	dryRun   bool
+	ctx      registry.Context
+}
+
+// Do answers a request other than a watch. The error is always an
+// *apierrors.StatusError with the reason, code, message and details of a real
+// server. The package documentation lists the order of checks for each verb.
+//
+// What the response holds:
+//
+//	get, create, update, patch   Object
+//	list, deletecollection       Items and List
+//	delete                       Object if the object is still there, or if the
+//	                             kind returns it; otherwise Status
+func (s *Server) Do(req *Request) (*Response, error) {
+	c := call{Server: s, req: req}
+	if err := c.resolve(); err != nil {
+		return nil, err
+	}
+	r, err := c.dispatch()
+	if err != nil {
+		return nil, asStatus(err)
+	}
+	r.Warnings = c.warnings
+	return r, nil
+}
+
+// resolve finds the resource, and refuses who may not use it and what nobody can
+// do with it.
+func (c *call) resolve() error {
+	ep, ok := c.store.endpoint(c.req.Resource)
+	if err := c.authorize(ep); err != nil {
+		return err
+	}
+	if !ok {
+		return errNoResource()
+	}
+	c.ep, c.ns = ep, c.req.Namespace
+	c.ctx.Peers, c.ctx.Version = peers{c.store}, ep.Served.GroupVersion()
+	if ep.Cluster {
+		c.ns = ""
+		return nil
+	}
+	if c.ns == "" {
+		switch c.req.Verb {
+		case List, WatchVerb:
+		case Create, DeleteCollection:
+			return errMethod() // POST and DELETE on all namespaces at once
+		default:
+			return errNoResource() // no such path
+		}
+	}
+	return nil
+}
+
+func (c *call) authorize(ep *endpoint) error {
+	if c.req.User == nil || c.store.opts.Authorizer == nil {
+		return nil
+	}
+	a := &authz.Attributes{
+		User: c.req.User, Verb: string(c.req.Verb), Group: c.req.Resource.Group, Resource: c.req.Resource.Resource,
+		Subresource: c.req.Subresource, Namespace: c.req.Namespace, Name: c.req.Name,
+	}
+	switch c.req.Verb {
+	case List, WatchVerb, DeleteCollection:
+		a.Name = exactName(c.req)
+	case Create:
+		if c.req.Subresource == "" {
+			a.Name = ""
+		}
+	}
+	if ep != nil && ep.Cluster {
+		a.Namespace = ""
+	}
+	if ok, reason := c.store.opts.Authorizer.Authorize(a); !ok {
+		return authz.Forbidden(a, reason)
+	}
+	return nil
+}
+
+func (c *call) dispatch() (*Response, error) {
+	if c.req.Subresource != "" {
+		return c.dispatchSubresource()
+	}
+	switch c.req.Verb {
+	case Get:
+		return c.get()
+	case List:
+		return c.list()
+	case Create:
+		return c.create()
+	case Update:
+		return c.update(&mainTarget)
+	case Patch:
+		return c.patch(&mainTarget)
+	case Delete:
+		return c.delete()
+	case DeleteCollection:
+		return c.deleteCollection()
+	default:
+		return nil, errMethod()
+	}
+}
+
+func (c *call) key() store.Key { return store.Key{Namespace: c.ns, Name: c.req.Name} }
+
+func (c *call) warn(text string) { c.warnings = append(c.warnings, text) }
+
+// now returns the server's time in whole seconds.
+func (c *call) now() metav1.Time {
+	return metav1.Time{Time: time.Unix(c.store.opts.Clock.Now().Unix(), 0).UTC()}
+}
+
+// rulesContext returns what the rules of the kind may know.
+func (c *call) rulesContext() *registry.Context {
+	c.ctx.Now, c.ctx.DryRun = c.now(), c.dryRun
+	if c.ctx.Warn == nil {
+		c.ctx.Warn = c.warn
+	}
+	return &c.ctx
+}
+
+// answer wraps an object that is stored, or was.
+func (c *call) answer(code int, obj Object) *Response {
+	if v := c.ep.Version; v != nil {
+		return &Response{Code: code, Object: v.From(obj)}
+	}
+	if c.req.Shared {
+		return &Response{Code: code, Object: obj, Shared: true}
+	}
+	return &Response{Code: code, Object: obj.DeepCopyObject().(Object)}
+}

@@ -1,0 +1,139 @@
+package apiserver
+
+import (
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// nameTries is how often a name is generated before the server gives up.
+const nameTries = 8
+
+func (c *call) create() (*Response, error) {
+	if c.ep.Unmodelled != "" {
+		return nil, errNotModelled(c.ep.Unmodelled)
+	}
+	if err := c.checkWriteOptions("CreateOptions"); err != nil {
+		return nil, err
+	}
+	obj, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	wipe(obj)
+	if c.req.Name != "" && obj.GetName() == "" {
+		obj.SetName(c.req.Name)
+	}
+	if err := c.placeIn(obj); err != nil {
+		return nil, err
+	}
+	c.dedupOwners(obj, "")
+	if err := c.admit(obj, nil); err != nil {
+		return nil, err
+	}
+	c.dedupOwners(obj, afterAdmission)
+	return c.insert(obj)
+}
+
+// insert stores a new object that has passed mutating admission.
+func (c *call) insert(obj Object) (*Response, error) {
+	obj.SetUID(c.store.newUID())
+	obj.SetCreationTimestamp(c.now())
+	generated := obj.GetGenerateName() != "" && obj.GetName() == ""
+	if generated {
+		c.pickName(obj)
+	}
+	if err := c.placeIn(obj); err != nil {
+		return nil, err
+	}
+	c.ep.BeforeCreate(c.rulesContext(), obj)
+	if err := c.validateNew(obj); err != nil {
+		return nil, err
+	}
+	if err := c.validateByHooks(admission.Create, obj, nil); err != nil {
+		return nil, err
+	}
+	key := store.Key{Namespace: c.ns, Name: obj.GetName()}
+	if rv, err := parseVersion(obj.GetResourceVersion()); err == nil && rv != 0 {
+		return nil, errPlain("resourceVersion should not be set on objects to be created")
+	}
+	obj.SetResourceVersion("")
+	c.ep.Shape().Normalize(obj)
+	if err := c.add(key, obj); err != nil {
+		return nil, err
+	}
+	return c.answer(http.StatusCreated, obj), nil
+}
+
+// pickName gives obj a name that is free now.
+func (c *call) pickName(obj Object) {
+	for range nameTries {
+		obj.SetName(c.store.generateName(obj.GetGenerateName()))
+		if _, taken := c.ep.table.Get(store.Key{Namespace: c.ns, Name: obj.GetName()}); !taken {
+			return
+		}
+	}
+}
+
+// validateNew checks a new object: first what its kind demands together with its
+// name, then its metadata.
+func (c *call) validateNew(obj Object) error {
+	errs := c.ep.ValidateMetadata(obj)
+	if c.ep.Validate != nil {
+		errs = append(errs, c.ep.Validate(c.rulesContext(), obj)...)
+	}
+	if len(errs) > 0 {
+		return c.errInvalid(obj.GetName(), distinct(errs))
+	}
+	if c.ep.Warn != nil {
+		c.warnings = append(c.warnings, c.ep.Warn(obj, nil)...)
+	}
+	if c.ep.Canonicalize != nil {
+		c.ep.Canonicalize(obj)
+	}
+	return nil
+}
+
+// distinct drops errors that were found twice.
+func distinct(errs field.ErrorList) field.ErrorList {
+	if len(errs) < 2 {
+		return errs
+	}
+	seen := map[string]bool{}
+	var out field.ErrorList
+	for _, e := range errs {
+		if s := e.Error(); !seen[s] {
+			seen[s] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// add stores obj unless its key is taken.
+func (c *call) add(key store.Key, obj Object) error {
+	var err error
+	if c.dryRun {
+		if _, taken := c.ep.table.Get(key); taken {
+			err = store.ErrExists
+		}
+	} else {
+		err = c.ep.table.Create(key, obj)
+	}
+	if !errors.Is(err, store.ErrExists) {
+		return err
+	}
+	exists := apierrors.NewAlreadyExists(c.ep.gr, key.Name)
+	if obj.GetGenerateName() != "" {
+		exists = apierrors.NewGenerateNameConflict(c.ep.gr, key.Name, 1)
+	}
+	if old, ok := c.ep.table.Get(key); ok && old.GetDeletionTimestamp() != nil {
+		exists.ErrStatus.Message = "object is being deleted: " + exists.ErrStatus.Message
+	}
+	return exists
+}

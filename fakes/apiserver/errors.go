@@ -1,0 +1,105 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// optimisticLock is how every conflict ends.
+const optimisticLock = "the object has been modified; please apply your changes to the latest version and try again"
+
+func statusError(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message, Details: details,
+	}}
+}
+
+// errNoResource is the answer to a path that is not served.
+func errNoResource() error {
+	return statusError(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{})
+}
+
+// errMethod is the answer to a verb that a path does not have.
+func errMethod() error {
+	return statusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+		"the server does not allow this method on the requested resource", &metav1.StatusDetails{})
+}
+
+// errPlain is a 500 without a reason: an error that nobody turned into a Status.
+func errPlain(message string) error {
+	return statusError(http.StatusInternalServerError, "", message, nil)
+}
+
+// errNotModelled refuses what a real server has and this one does not. It never
+// happens with a real server, so a test that meets it cannot take it for an
+// answer.
+func errNotModelled(feature string) error {
+	return statusError(http.StatusNotImplemented, "NotImplemented", "the fake API server does not model "+feature, &metav1.StatusDetails{})
+}
+
+// errRejected is the answer to a JSON patch that cannot be applied.
+func errRejected() error {
+	return statusError(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
+		"the server rejected our request due to an error in our request", &metav1.StatusDetails{})
+}
+
+// errOptions says that the options of a request are invalid.
+func errOptions(kind string, errs field.ErrorList) error {
+	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
+}
+
+// errTooLarge is the answer to a read at a revision that the server has not yet
+// reached.
+func errTooLarge(wanted, visible uint64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, visible), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return err
+}
+
+// errPrecondition is a conflict that the storage layer finds.
+func (c *call) errPrecondition(k store.Key, what, wanted, found string) error {
+	key := "/registry/" + c.ep.Plural + "/" + k.String()
+	return apierrors.NewConflict(c.ep.gr, k.Name, fmt.Errorf(
+		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %s, %s in object meta: %s",
+		key, what, wanted, what, found))
+}
+
+func (c *call) errNotFound() error { return apierrors.NewNotFound(c.ep.gr, c.req.Name) }
+
+func (c *call) errConflict(name string) error {
+	return apierrors.NewConflict(c.ep.gr, name, errors.New(optimisticLock))
+}
+
+// errInvalid names the stored kind, as validation does.
+func (c *call) errInvalid(name string, errs field.ErrorList) error {
+	return apierrors.NewInvalid(c.ep.GroupVersionKind.GroupKind(), name, errs)
+}
+
+// asStatus makes every error a Status.
+func asStatus(err error) error {
+	if _, ok := err.(*apierrors.StatusError); ok {
+		return err
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return &apierrors.StatusError{ErrStatus: status.Status()}
+	}
+	return errPlain(err.Error())
+}
+
+// parseVersion parses a resourceVersion; empty is zero.
+func parseVersion(s string) (uint64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(s, 10, 64)
+}

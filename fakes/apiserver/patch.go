@@ -1,0 +1,212 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/patch"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+var (
+	builtinPatches = []types.PatchType{types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType}
+	customPatches  = []types.PatchType{types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType}
+)
+
+func (c *call) patch(t *target) (*Response, error) {
+	if c.ep.Unmodelled != "" {
+		return nil, errNotModelled(c.ep.Unmodelled)
+	}
+	if err := c.checkPatch(); err != nil {
+		return nil, err
+	}
+	for {
+		old, ok := c.ep.table.Get(c.key())
+		if c.req.PatchType == types.ApplyYAMLPatchType {
+			return nil, c.refuseApply(ok)
+		}
+		if !ok {
+			return nil, c.errNotFound()
+		}
+		warned := len(c.warnings)
+		obj, err := c.patched(old)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.checkNames(obj); err != nil {
+			return nil, err
+		}
+		if err := c.admit(obj, old); err != nil {
+			return nil, err
+		}
+		c.dedupOwners(obj, afterAdmission)
+		r, err := c.commit(t, obj, old)
+		if !errors.Is(err, store.ErrConflict) {
+			return r, err
+		}
+		c.warnings = c.warnings[:warned] // another write came between: once more, on what is there now
+	}
+}
+
+func (c *call) checkPatch() error {
+	served := builtinPatches
+	if c.ep.Custom {
+		served = customPatches
+	}
+	if len(c.req.Body) > requestLimit {
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", requestLimit))
+	}
+	kind := c.req.PatchType
+	if err := patch.Check(kind, []byte("{}"), served); err != nil {
+		return err // the content type comes before the options
+	}
+	if err := c.checkWriteOptions("PatchOptions"); err != nil {
+		return err
+	}
+	return patch.Check(kind, c.req.Body, served)
+}
+
+// refuseApply answers a server-side apply: what comes first is answered as it
+// should be, the rest is not modelled.
+func (c *call) refuseApply(exists bool) error {
+	if !exists {
+		probe := c.ep.Kind.New()
+		probe.SetName(c.req.Name)
+		if err := c.admitToNamespace(probe); err != nil {
+			return err
+		}
+	}
+	return errNotModelled("server-side apply")
+}
+
+// patched returns a new object: old with the patch applied, in the stored
+// version, defaulted.
+func (c *call) patched(old Object) (Object, error) {
+	current := old
+	if v := c.ep.Version; v != nil {
+		current = v.From(old)
+	}
+	var obj Object
+	var err error
+	if c.req.PatchType == types.StrategicMergePatchType {
+		obj, err = c.patchContent(current)
+	} else {
+		obj, err = c.patchDocument(current)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if v := c.ep.Version; v != nil {
+		obj = v.To(obj)
+	}
+	c.settle(obj)
+	return obj, nil
+}
+
+// strict reports whether unknown fields matter to the request.
+func (c *call) strict() bool { return c.directive() != metav1.FieldValidationIgnore }
+
+// patchDocument applies a JSON or merge patch to the JSON of current.
+func (c *call) patchDocument(current Object) (Object, error) {
+	doc, err := json.Marshal(c.named(current))
+	if err != nil {
+		return nil, err
+	}
+	apply := patch.Merge
+	if c.req.PatchType == types.JSONPatchType {
+		apply = patch.JSON
+	}
+	doc, complaints, err := apply(doc, c.req.Body, c.strict())
+	if err != nil {
+		return nil, err
+	}
+	obj, gvk, err := c.parse(doc, "")
+	if err != nil {
+		strict, ok := runtime.AsStrictDecodingError(err)
+		if !ok || obj == nil {
+			return nil, errPatched(string(doc), c.realText(gvk, err))
+		}
+		complaints = append(complaints, strict.Errors()...)
+	}
+	if err := c.complain(complaints, string(doc)); err != nil {
+		return nil, err
+	}
+	if gvk != nil && *gvk != c.ep.Served {
+		return nil, errPatched(string(doc), c.realText(gvk, c.checkKind(*gvk)))
+	}
+	return obj, nil
+}
+
+// named returns an object with kind and apiVersion, for encoding.
+func (c *call) named(obj Object) Object {
+	if !c.ep.Typed() {
+		return obj
+	}
+	obj = shape.ShallowCopy(obj).(Object)
+	obj.GetObjectKind().SetGroupVersionKind(c.ep.Served)
+	return obj
+}
+
+// realText is the text of a decoding error, with the name that a real server
+// gives its scheme.
+func (c *call) realText(gvk *schema.GroupVersionKind, err error) string {
+	if gvk != nil && runtime.IsNotRegisteredError(err) {
+		return fmt.Sprintf("no kind %q is registered for version %q in scheme %q", gvk.Kind, gvk.GroupVersion(), realScheme)
+	}
+	return err.Error()
+}
+
+// patchContent applies a strategic merge patch to the content of current.
+func (c *call) patchContent(current Object) (Object, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(c.named(current))
+	if err != nil {
+		return nil, err
+	}
+	out, sent, complaints, err := patch.Strategic(content, c.req.Body, c.prototype(), c.strict())
+	if err != nil {
+		return nil, err
+	}
+	obj := reflect.New(reflect.TypeOf(c.prototype()).Elem()).Interface().(Object)
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(out, obj, c.strict())
+	text := fmt.Sprintf("%+v", sent)
+	if err != nil {
+		strict, ok := runtime.AsStrictDecodingError(err)
+		if !ok {
+			return nil, errPatched(text, err.Error())
+		}
+		complaints = append(complaints, strict.Errors()...)
+	}
+	if err := c.complain(complaints, text); err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
+
+// complain turns what a strict reading found into warnings or an error.
+func (c *call) complain(complaints []error, patched string) error {
+	if len(complaints) == 0 {
+		return nil
+	}
+	if c.directive() != metav1.FieldValidationWarn {
+		return errPatched(patched, runtime.NewStrictDecodingError(complaints).Error())
+	}
+	for _, e := range complaints {
+		c.warn(e.Error())
+	}
+	return nil
+}
+
+// errPatched is the answer to a patch whose result is no object of the kind.
+func errPatched(patched, why string) error {
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), patched, why)})
+}

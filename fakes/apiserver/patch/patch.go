@@ -1,0 +1,137 @@
+package patch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	kjson "sigs.k8s.io/json"
+)
+
+// maxOperations is the largest number of operations in a JSON patch.
+const maxOperations = 10000
+
+// Check refuses a patch that is not JSON at all, or of a type that is not served.
+func Check(kind types.PatchType, data []byte, served []types.PatchType) error {
+	for _, t := range served {
+		if t != kind {
+			continue
+		}
+		if kind != types.ApplyYAMLPatchType && !json.Valid(data) {
+			return apierrors.NewBadRequest("invalid JSON patch")
+		}
+		return nil
+	}
+	msg := "the body of the request was in an unknown format - accepted media types include: "
+	for i, t := range served {
+		if i > 0 {
+			msg += ", "
+		}
+		msg += string(t)
+	}
+	err := apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", schema.GroupResource{}, "", msg, 0, true)
+	err.ErrStatus.Message, err.ErrStatus.Details = msg, nil
+	return err
+}
+
+// operation is one step of a JSON patch, as far as a strict reading goes.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+// JSON applies a JSON patch to doc. With strict it also returns what is wrong
+// with the patch without keeping it from being applied.
+func JSON(doc, data []byte, strict bool) (out []byte, complaints []error, err error) {
+	if strict {
+		var ops []operation
+		complaints, err = kjson.UnmarshalStrict(data, &ops)
+		if err != nil {
+			// The name of the type that real servers decode into is part of the text.
+			return nil, nil, apierrors.NewBadRequest("error decoding patch: " + renamed(err))
+		}
+		for i, e := range complaints {
+			complaints[i] = fmt.Errorf("json patch %w", e)
+		}
+	}
+	p, err := jsonpatch.DecodePatch(data)
+	if err != nil {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	if len(p) > maxOperations {
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(
+			fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(p)))
+	}
+	out, err = p.Apply(doc)
+	if err != nil {
+		return nil, nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+	}
+	return out, complaints, nil
+}
+
+func renamed(err error) string {
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type []handlers.jsonPatchOp", mismatch.Value)
+	}
+	return err.Error()
+}
+
+// Merge applies a merge patch to doc.
+func Merge(doc, data []byte, strict bool) (out []byte, complaints []error, err error) {
+	if strict {
+		complaints, err = kjson.UnmarshalStrict(data, &map[string]any{})
+		if err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+	}
+	out, err = jsonpatch.MergePatch(doc, data)
+	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	return out, complaints, err
+}
+
+// Strategic applies a strategic merge patch to content, which it changes. The
+// schema is an object of the Go type whose tags say how lists merge. It returns
+// the patch as well, for error messages.
+func Strategic(content map[string]any, data []byte, goType any, strict bool) (out, patch map[string]any, complaints []error, err error) {
+	patch = map[string]any{}
+	if strict {
+		complaints, err = kjson.UnmarshalStrict(data, &patch)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(data, &patch)
+	}
+	if err != nil {
+		return nil, nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	out, err = strategicpatch.StrategicMergeMapPatch(content, patch, goType)
+	if err != nil {
+		return nil, nil, nil, interpret(err)
+	}
+	return out, patch, complaints, nil
+}
+
+// interpret gives the errors of strategic patches their codes. All others are
+// 500 without a reason.
+func interpret(err error) error {
+	switch {
+	case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
+		errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
+		errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
+		return apierrors.NewBadRequest(err.Error())
+	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,189 @@
+package registry
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// OrphanWarning goes with the deletion of a Job that says nothing about its pods.
+const OrphanWarning = "child pods are preserved by default when jobs are deleted; " +
+	"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+
+var jobs = &Kind{
+	GroupVersionKind: batchv1.SchemeGroupVersion.WithKind("Job"),
+	Names:            Names{Plural: "jobs", Categories: []string{"all"}},
+	Prototype:        &batchv1.Job{},
+	Generation:       SpecOnly,
+	Delete:           DeleteRules{Orphan: true},
+	PlainFieldError:  true,
+	Fields: []*store.Field{
+		{Name: "status.successful", Get: func(o Object) string { return fmt.Sprint(o.(*batchv1.Job).Status.Succeeded) }},
+	},
+	Default:       func(obj Object) { defaultJob(obj.(*batchv1.Job)) },
+	Status:        &Status{},
+	PrepareCreate: func(_ *Context, obj Object) { selectOwnPods(obj.(*batchv1.Job)) },
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		s := &obj.(*batchv1.Job).Spec
+		p := field.NewPath("spec")
+		errs := validateJobSpec(s, p)
+		if s.Selector == nil {
+			errs = append(errs, field.Required(p.Child("selector"), ""))
+		}
+		if !selects(s.Selector, s.Template.Labels) {
+			errs = append(errs, field.Invalid(p.Child("template", "metadata", "labels"), s.Template.Labels, "`selector` does not match template `labels`"))
+		}
+		return errs
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		s, was := &obj.(*batchv1.Job).Spec, &old.(*batchv1.Job).Spec
+		p := field.NewPath("spec")
+		errs := validateJobSpec(s, p)
+		if *s.CompletionMode != batchv1.IndexedCompletion {
+			errs = append(errs, fixed(s.Completions, was.Completions, p.Child("completions"))...)
+		}
+		errs = append(errs, fixedSelector(s.Selector, was.Selector)...)
+		errs = append(errs, fixedTemplate(s, was, p.Child("template"))...)
+		errs = append(errs, fixed(s.CompletionMode, was.CompletionMode, p.Child("completionMode"))...)
+		return append(errs, fixed(s.PodFailurePolicy, was.PodFailurePolicy, p.Child("podFailurePolicy"))...)
+	},
+}
+
+func defaultJob(j *batchv1.Job) {
+	s := &j.Spec
+	if s.Completions == nil && s.Parallelism == nil {
+		fill(&s.Completions, 1)
+	}
+	fill(&s.Parallelism, 1)
+	if s.BackoffLimitPerIndex != nil {
+		fill(&s.BackoffLimit, math.MaxInt32)
+	}
+	fill(&s.BackoffLimit, 6)
+	fill(&s.CompletionMode, batchv1.NonIndexedCompletion)
+	fill(&s.Suspend, false)
+	if s.PodFailurePolicy != nil {
+		fill(&s.PodReplacementPolicy, batchv1.Failed)
+	}
+	fill(&s.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	fill(&s.ManualSelector, false)
+	defaultPodTemplate(&s.Template)
+	defaultJobLabels(j)
+}
+
+func defaultJobLabels(j *batchv1.Job) {
+	if len(j.Labels) == 0 && len(j.Spec.Template.Labels) > 0 {
+		j.Labels = copied(j.Spec.Template.Labels)
+	}
+}
+
+func copied(m map[string]string) map[string]string {
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// selectOwnPods gives the job's pods labels that no other job's have.
+func selectOwnPods(j *batchv1.Job) {
+	s := &j.Spec
+	if *s.ManualSelector {
+		return
+	}
+	labels := copied(s.Template.Labels)
+	for key, value := range map[string]string{
+		"job-name": j.Name, batchv1.JobNameLabel: j.Name,
+		"controller-uid": string(j.UID), batchv1.ControllerUidLabel: string(j.UID),
+	} {
+		if _, ok := labels[key]; !ok {
+			labels[key] = value
+		}
+	}
+	s.Template.Labels = labels
+	fill(&s.Selector, metav1.LabelSelector{})
+	if _, ok := s.Selector.MatchLabels[batchv1.ControllerUidLabel]; !ok {
+		s.Selector.MatchLabels = copied(s.Selector.MatchLabels)
+		s.Selector.MatchLabels[batchv1.ControllerUidLabel] = string(j.UID)
+	}
+	defaultJobLabels(j)
+}
+
+func validateJobSpec(s *batchv1.JobSpec, p *field.Path) field.ErrorList {
+	errs := optionalNonNegative(s.Parallelism, p.Child("parallelism"))
+	errs = append(errs, optionalNonNegative(s.Completions, p.Child("completions"))...)
+	errs = append(errs, optionalNonNegative(s.BackoffLimit, p.Child("backoffLimit"))...)
+	errs = append(errs, optionalNonNegative(s.TTLSecondsAfterFinished, p.Child("ttlSecondsAfterFinished"))...)
+	errs = append(errs, validatePodTemplate(&s.Template, p.Child("template"))...)
+	if r := s.Template.Spec.RestartPolicy; r == corev1.RestartPolicyAlways || r == "" {
+		errs = append(errs, field.Required(p.Child("template", "spec", "restartPolicy"), `valid values: "OnFailure", "Never"`))
+	}
+	return errs
+}
+
+// fixedTemplate checks that the template has not changed, apart from where the
+// pods of a suspended job may run.
+func fixedTemplate(s, was *batchv1.JobSpec, p *field.Path) field.ErrorList {
+	before := &was.Template
+	if isTrue(was.Suspend) {
+		before = before.DeepCopy()
+		before.Labels, before.Annotations = s.Template.Labels, s.Template.Annotations
+		before.Spec.NodeSelector = s.Template.Spec.NodeSelector
+		before.Spec.Tolerations = s.Template.Spec.Tolerations
+		before.Spec.SchedulingGates = s.Template.Spec.SchedulingGates
+		before.Spec.Affinity = s.Template.Spec.Affinity
+	}
+	return fixed(s.Template, *before, p)
+}
+
+var cronJobs = &Kind{
+	GroupVersionKind: batchv1.SchemeGroupVersion.WithKind("CronJob"),
+	Names:            Names{Plural: "cronjobs", ShortNames: []string{"cj"}, Categories: []string{"all"}},
+	Prototype:        &batchv1.CronJob{},
+	Generation:       SpecOnly,
+	Status:           &Status{},
+	Default: func(obj Object) {
+		s := &obj.(*batchv1.CronJob).Spec
+		if s.ConcurrencyPolicy == "" {
+			s.ConcurrencyPolicy = batchv1.AllowConcurrent
+		}
+		fill(&s.Suspend, false)
+		fill(&s.SuccessfulJobsHistoryLimit, 3)
+		fill(&s.FailedJobsHistoryLimit, 1)
+		defaultPodTemplate(&s.JobTemplate.Spec.Template)
+	},
+	Validate:       func(_ *Context, obj Object) field.ErrorList { return validateCronJob(&obj.(*batchv1.CronJob).Spec) },
+	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList { return validateCronJob(&obj.(*batchv1.CronJob).Spec) },
+}
+
+func validateCronJob(s *batchv1.CronJobSpec) field.ErrorList {
+	p := field.NewPath("spec")
+	var errs field.ErrorList
+	if s.Schedule == "" {
+		errs = append(errs, field.Required(p.Child("schedule"), ""))
+	} else if err := checkSchedule(s.Schedule); err != nil {
+		errs = append(errs, field.Invalid(p.Child("schedule"), s.Schedule, err.Error()))
+	}
+	errs = append(errs, oneOf(p.Child("concurrencyPolicy"), s.ConcurrencyPolicy,
+		batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)
+	errs = append(errs, validateJobSpec(&s.JobTemplate.Spec, p.Child("jobTemplate", "spec"))...)
+	errs = append(errs, optionalNonNegative(s.SuccessfulJobsHistoryLimit, p.Child("successfulJobsHistoryLimit"))...)
+	return append(errs, optionalNonNegative(s.FailedJobsHistoryLimit, p.Child("failedJobsHistoryLimit"))...)
+}
+
+// checkSchedule looks at no more than the number of fields.
+func checkSchedule(schedule string) error {
+	if strings.HasPrefix(schedule, "@") {
+		return nil
+	}
+	if f := strings.Fields(schedule); len(f) != 5 {
+		return fmt.Errorf("expected exactly 5 fields, found %d: %v", len(f), f)
+	}
+	return nil
+}

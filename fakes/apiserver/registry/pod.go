@@ -1,0 +1,270 @@
+package registry
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// PodNodeName is the field selector that node agents use.
+var PodNodeName = podField("spec.nodeName", func(p *corev1.Pod) string { return p.Spec.NodeName })
+
+var pods = &Kind{
+	GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"),
+	Names:            Names{Plural: "pods", ShortNames: []string{"po"}, Categories: []string{"all"}},
+	Prototype:        &corev1.Pod{},
+	Generation:       SpecOnly,
+	Delete:           DeleteRules{ReturnsObject: true, Grace: podGrace},
+	PlainFieldError:  true,
+	Fields: []*store.Field{
+		PodNodeName,
+		podField("spec.restartPolicy", func(p *corev1.Pod) string { return string(p.Spec.RestartPolicy) }),
+		podField("spec.schedulerName", func(p *corev1.Pod) string { return p.Spec.SchedulerName }),
+		podField("spec.serviceAccountName", func(p *corev1.Pod) string { return p.Spec.ServiceAccountName }),
+		podField("spec.hostNetwork", func(p *corev1.Pod) string { return strconv.FormatBool(p.Spec.HostNetwork) }),
+		podField("status.phase", func(p *corev1.Pod) string { return string(p.Status.Phase) }),
+		podField("status.podIP", firstPodIP),
+		podField("status.podIPs", func(*corev1.Pod) string { return "" }), // accepted, but always empty
+		podField("status.nominatedNodeName", func(p *corev1.Pod) string { return p.Status.NominatedNodeName }),
+	},
+	Default: func(obj Object) { defaultPod(obj.(*corev1.Pod)) },
+	Admit:   admitPod,
+	Status: &Status{
+		OnCreate: newPodStatus,
+		Prepare:  preparePodStatus,
+		Validate: validatePodStatus,
+	},
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		return validatePodSpec(&obj.(*corev1.Pod).Spec, field.NewPath("spec"))
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		return validatePodUpdate(obj.(*corev1.Pod), old.(*corev1.Pod))
+	},
+}
+
+func podField(name string, get func(*corev1.Pod) string) *store.Field {
+	return &store.Field{Name: name, Get: func(o Object) string { return get(o.(*corev1.Pod)) }}
+}
+
+func firstPodIP(p *corev1.Pod) string {
+	if len(p.Status.PodIPs) == 0 {
+		return ""
+	}
+	return p.Status.PodIPs[0].IP
+}
+
+func newPodStatus(c *Context, obj Object) {
+	p := obj.(*corev1.Pod)
+	p.Status.Phase = corev1.PodPending
+	if len(p.Spec.SchedulingGates) > 0 {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type:               corev1.PodScheduled,
+			Status:             corev1.ConditionFalse,
+			Reason:             corev1.PodReasonSchedulingGated,
+			Message:            "Scheduling is blocked due to non-empty scheduling gates",
+			LastTransitionTime: c.Now,
+		}}
+	}
+	p.Status.QOSClass = qosClass(p)
+}
+
+// qosClass is the class that the pod's requests and limits earn it.
+func qosClass(p *corev1.Pod) corev1.PodQOSClass {
+	guaranteed, any := true, false
+	for _, list := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
+		for i := range list {
+			r := &list[i].Resources
+			limits := 0
+			for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+				request, limit := r.Requests[name], r.Limits[name]
+				if !request.IsZero() || !limit.IsZero() {
+					any = true
+				}
+				if limit.IsZero() {
+					continue
+				}
+				limits++
+				if !request.IsZero() && request.Cmp(limit) != 0 {
+					guaranteed = false
+				}
+			}
+			guaranteed = guaranteed && limits == 2
+		}
+	}
+	switch {
+	case !any:
+		return corev1.PodQOSBestEffort
+	case guaranteed:
+		return corev1.PodQOSGuaranteed
+	default:
+		return corev1.PodQOSBurstable
+	}
+}
+
+func podGrace(obj Object, asked *int64) int64 {
+	p := obj.(*corev1.Pod)
+	period := int64(0)
+	if asked != nil {
+		period = *asked
+	} else if p.Spec.TerminationGracePeriodSeconds != nil {
+		period = *p.Spec.TerminationGracePeriodSeconds
+	}
+	if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
+		return 0
+	}
+	if period < 0 {
+		return 1
+	}
+	return period
+}
+
+func preparePodStatus(_ *Context, obj, old Object) {
+	p, was := obj.(*corev1.Pod), old.(*corev1.Pod)
+	p.DeletionTimestamp = nil // the old one is put back later
+	p.OwnerReferences = was.OwnerReferences
+	if p.Status.QOSClass == "" {
+		p.Status.QOSClass = was.Status.QOSClass
+	}
+	if p.Status.ResourceClaimStatuses == nil {
+		p.Status.ResourceClaimStatuses = was.Status.ResourceClaimStatuses
+	}
+	if p.Status.ExtendedResourceClaimStatus == nil {
+		p.Status.ExtendedResourceClaimStatus = was.Status.ExtendedResourceClaimStatus
+	}
+	if p.Status.ObservedGeneration == 0 && was.Status.ObservedGeneration != 0 {
+		p.Status.ObservedGeneration = was.Status.ObservedGeneration
+	}
+}
+
+func validatePodStatus(_ *Context, obj, old Object) field.ErrorList {
+	p, was := obj.(*corev1.Pod), old.(*corev1.Pod)
+	var errs field.ErrorList
+	status := field.NewPath("status")
+	if p.Status.NominatedNodeName != "" && was.Spec.NodeName != "" && p.Status.NominatedNodeName != was.Status.NominatedNodeName {
+		errs = append(errs, field.Forbidden(status.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
+	}
+	if p.Status.QOSClass != was.Status.QOSClass {
+		errs = append(errs, field.Invalid(status.Child("qosClass"), p.Status.QOSClass, "field is immutable"))
+	}
+	// A container that has ended and is not to be restarted stays ended.
+	if was.Spec.RestartPolicy == corev1.RestartPolicyAlways {
+		return errs
+	}
+	for _, before := range was.Status.ContainerStatuses {
+		if before.State.Terminated == nil || was.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && before.State.Terminated.ExitCode != 0 {
+			continue
+		}
+		for i, now := range p.Status.ContainerStatuses {
+			if now.Name == before.Name && now.State.Terminated == nil {
+				errs = append(errs, field.Forbidden(status.Child("containerStatuses").Index(i).Child("state"),
+					"may not be transitioned to non-terminated state"))
+			}
+		}
+	}
+	return errs
+}
+
+var podTemplates = &Kind{
+	GroupVersionKind: corev1.SchemeGroupVersion.WithKind("PodTemplate"),
+	Names:            Names{Plural: "podtemplates"},
+	Prototype:        &corev1.PodTemplate{},
+	Generation:       Content,
+	Delete:           DeleteRules{ReturnsObject: true},
+	Default:          func(obj Object) { defaultPodTemplate(&obj.(*corev1.PodTemplate).Template) },
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		return validatePodTemplate(&obj.(*corev1.PodTemplate).Template, field.NewPath("template"))
+	},
+	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList {
+		return validatePodTemplate(&obj.(*corev1.PodTemplate).Template, field.NewPath("template"))
+	},
+}
+
+// admitPod does what the admission plug-ins LimitRanger, Priority and
+// DefaultTolerationSeconds do.
+func admitPod(c *Context, obj, old Object) error {
+	p := obj.(*corev1.Pod)
+	if old == nil {
+		if err := limitPod(c, p); err != nil {
+			return err
+		}
+		if err := prioritize(c, p); err != nil {
+			return err
+		}
+	} else {
+		was := old.(*corev1.Pod)
+		p.Spec.Priority, p.Spec.PreemptionPolicy = keep(p.Spec.Priority, was.Spec.Priority), keep(p.Spec.PreemptionPolicy, was.Spec.PreemptionPolicy)
+	}
+	tolerate(p)
+	return nil
+}
+
+func keep[T any](now, was *T) *T {
+	if now == nil {
+		return was
+	}
+	return now
+}
+
+// tolerate adds the default tolerations for nodes that are not reachable.
+func tolerate(p *corev1.Pod) {
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		if tolerates(p.Spec.Tolerations, key) {
+			continue
+		}
+		seconds := int64(300)
+		p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{
+			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+		})
+	}
+}
+
+func tolerates(list []corev1.Toleration, key string) bool {
+	for i := range list {
+		t := &list[i]
+		if (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "") {
+			return true
+		}
+	}
+	return false
+}
+
+// prioritize resolves the pod's priority class.
+func prioritize(c *Context, p *corev1.Pod) error {
+	priority, policy := int32(0), corev1.PreemptLowerPriority
+	switch class := p.Spec.PriorityClassName; class {
+	case "":
+		if d := defaultPriorityClass(c); d != nil {
+			p.Spec.PriorityClassName = d.Name
+			priority = d.Value
+			if d.PreemptionPolicy != nil {
+				policy = *d.PreemptionPolicy
+			}
+		}
+	case "system-cluster-critical":
+		priority = 2000000000
+	case "system-node-critical":
+		priority = 2000001000
+	default:
+		pc, ok := priorityClass(c, class)
+		if !ok {
+			return forbidden(podResource, p, fmt.Sprintf("no PriorityClass with name %v was found", class))
+		}
+		priority = pc.Value
+		if pc.PreemptionPolicy != nil {
+			policy = *pc.PreemptionPolicy
+		}
+	}
+	if p.Spec.Priority != nil && *p.Spec.Priority != priority {
+		return forbidden(podResource, p, fmt.Sprintf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *p.Spec.Priority, priority))
+	}
+	p.Spec.Priority = &priority
+	if p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy != policy {
+		return forbidden(podResource, p, fmt.Sprintf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *p.Spec.PreemptionPolicy, policy))
+	}
+	p.Spec.PreemptionPolicy = &policy
+	return nil
+}

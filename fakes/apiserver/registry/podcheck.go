@@ -1,0 +1,286 @@
+package registry
+
+import (
+	"fmt"
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
+)
+
+// Validation of pods and pod templates.
+
+func validatePodTemplate(t *corev1.PodTemplateSpec, p *field.Path) field.ErrorList {
+	errs := labelMap(t.Labels, p.Child("labels"))
+	errs = append(errs, apivalidation.ValidateAnnotations(t.Annotations, p.Child("annotations"))...)
+	errs = append(errs, validatePodSpec(&t.Spec, p.Child("spec"))...)
+	if len(t.Spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+	}
+	return errs
+}
+
+func validatePodSpec(s *corev1.PodSpec, p *field.Path) field.ErrorList {
+	volumes, errs := validateVolumes(s.Volumes, p.Child("volumes"))
+	taken := map[string]bool{}
+	errs = append(errs, validateContainers(s.Containers, volumes, taken, p.Child("containers"))...)
+	if len(s.InitContainers) > 0 {
+		errs = append(errs, validateContainers(s.InitContainers, volumes, taken, p.Child("initContainers"))...)
+	}
+	errs = append(errs, oneOf(p.Child("restartPolicy"), s.RestartPolicy,
+		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)...)
+	errs = append(errs, oneOf(p.Child("dnsPolicy"), s.DNSPolicy,
+		corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)...)
+	errs = append(errs, labelMap(s.NodeSelector, p.Child("nodeSelector"))...)
+	if s.ServiceAccountName != "" && !plainSubdomain(s.ServiceAccountName) {
+		for _, msg := range apivalidation.ValidateServiceAccountName(s.ServiceAccountName, false) {
+			errs = append(errs, field.Invalid(p.Child("serviceAccountName"), s.ServiceAccountName, msg))
+		}
+	}
+	if s.NodeName != "" && !plainSubdomain(s.NodeName) {
+		for _, msg := range apivalidation.NameIsDNSSubdomain(s.NodeName, false) {
+			errs = append(errs, field.Invalid(p.Child("nodeName"), s.NodeName, msg))
+		}
+	}
+	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
+		errs = append(errs, field.Invalid(p.Child("activeDeadlineSeconds"), *d, validation.InclusiveRangeError(1, math.MaxInt32)))
+	}
+	errs = append(errs, validateTolerations(s.Tolerations, p.Child("tolerations"))...)
+	return errs
+}
+
+// oneOf checks an enumerated value; without one it is required.
+func oneOf[T ~string](p *field.Path, value T, allowed ...T) field.ErrorList {
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	if value == "" {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	return field.ErrorList{field.NotSupported(p, value, allowed)}
+}
+
+func validateVolumes(list []corev1.Volume, p *field.Path) (map[string]bool, field.ErrorList) {
+	var errs field.ErrorList
+	names := make(map[string]bool, len(list))
+	for i := range list {
+		at, name := p.Index(i).Child("name"), list[i].Name
+		switch {
+		case name == "":
+			errs = append(errs, field.Required(at, ""))
+		case names[name]:
+			errs = append(errs, field.Duplicate(at, name))
+		default:
+			errs = append(errs, dnsLabel(name, at)...)
+		}
+		names[name] = true
+	}
+	return names, errs
+}
+
+func validateContainers(list []corev1.Container, volumes, taken map[string]bool, p *field.Path) field.ErrorList {
+	if len(list) == 0 {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	var errs field.ErrorList
+	for i := range list {
+		c, at := &list[i], p.Index(i)
+		if c.Name == "" {
+			errs = append(errs, field.Required(at.Child("name"), ""))
+		} else {
+			errs = append(errs, dnsLabel(c.Name, at.Child("name"))...)
+		}
+		if c.Image == "" {
+			errs = append(errs, field.Required(at.Child("image"), ""))
+		}
+		errs = append(errs, validatePorts(c.Ports, at.Child("ports"))...)
+		errs = append(errs, validateEnv(c.Env, at.Child("env"))...)
+		for j, m := range c.VolumeMounts {
+			if !volumes[m.Name] {
+				errs = append(errs, field.NotFound(at.Child("volumeMounts").Index(j).Child("name"), m.Name))
+			}
+			if m.MountPath == "" {
+				errs = append(errs, field.Required(at.Child("volumeMounts").Index(j).Child("mountPath"), ""))
+			}
+		}
+		errs = append(errs, oneOf(at.Child("imagePullPolicy"), c.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
+		errs = append(errs, validateResources(&c.Resources, at.Child("resources"))...)
+		if taken[c.Name] {
+			errs = append(errs, field.Duplicate(at.Child("name"), c.Name))
+		}
+		taken[c.Name] = true
+	}
+	return errs
+}
+
+func validatePorts(list []corev1.ContainerPort, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		port := &list[i]
+		if port.ContainerPort == 0 {
+			errs = append(errs, field.Required(p.Index(i).Child("containerPort"), ""))
+		} else if port.ContainerPort < 0 || port.ContainerPort > 65535 {
+			for _, msg := range validation.IsValidPortNum(int(port.ContainerPort)) {
+				errs = append(errs, field.Invalid(p.Index(i).Child("containerPort"), port.ContainerPort, msg))
+			}
+		}
+	}
+	return errs
+}
+
+func validateEnv(list []corev1.EnvVar, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		e, at := &list[i], p.Index(i)
+		if e.Name == "" {
+			errs = append(errs, field.Required(at.Child("name"), ""))
+		}
+		if e.ValueFrom != nil && e.Value != "" {
+			errs = append(errs, field.Invalid(at.Child("valueFrom"), "", "may not be specified when `value` is not empty"))
+		}
+	}
+	return errs
+}
+
+func validateResources(r *corev1.ResourceRequirements, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, list := range []struct {
+		name string
+		of   corev1.ResourceList
+	}{{"limits", r.Limits}, {"requests", r.Requests}} {
+		for name, q := range list.of {
+			if q.Sign() < 0 {
+				errs = append(errs, field.Invalid(p.Child(list.name).Key(string(name)), q.String(), "must be greater than or equal to 0"))
+			}
+		}
+	}
+	for name, request := range r.Requests {
+		if limit, ok := r.Limits[name]; ok && request.Cmp(limit) > 0 {
+			errs = append(errs, field.Invalid(p.Child("requests"), request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+		}
+	}
+	return sorted(errs)
+}
+
+func validateTolerations(list []corev1.Toleration, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		t, at := &list[i], p.Index(i)
+		if t.Key != "" && !plainKey(t.Key) {
+			errs = append(errs, unversioned.ValidateLabelName(t.Key, at.Child("key"))...)
+		}
+		if t.Key == "" && t.Operator != corev1.TolerationOpExists {
+			errs = append(errs, field.Invalid(at.Child("operator"), t.Operator,
+				"operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
+		}
+		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+			errs = append(errs, field.Invalid(at.Child("effect"), t.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+		}
+		if t.Operator == corev1.TolerationOpExists && t.Value != "" {
+			errs = append(errs, field.Invalid(at.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'"))
+		}
+	}
+	return errs
+}
+
+var podSpecShape = shape.Of(&corev1.Pod{}, shape.Protobuf).Part("spec")
+
+// mutablePodFields is the end of the message about a change that is not allowed.
+const mutablePodFields = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
+	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+
+func validatePodUpdate(p, was *corev1.Pod) field.ErrorList {
+	if podSpecShape.Equal(p, was) {
+		return nil
+	}
+	spec := field.NewPath("spec")
+	errs := validatePodSpec(&p.Spec, spec)
+	if len(p.Spec.Containers) != len(was.Spec.Containers) {
+		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))
+	}
+	if len(p.Spec.InitContainers) != len(was.Spec.InitContainers) {
+		return append(errs, field.Forbidden(spec.Child("initContainers"), "pod updates may not add or remove containers"))
+	}
+	errs = append(errs, validateDeadline(p.Spec.ActiveDeadlineSeconds, was.Spec.ActiveDeadlineSeconds, spec.Child("activeDeadlineSeconds"))...)
+	errs = append(errs, onlyAddedTolerations(p.Spec.Tolerations, was.Spec.Tolerations, spec.Child("tolerations"))...)
+	errs = append(errs, onlyRemovedGates(p.Spec.SchedulingGates, was.Spec.SchedulingGates, spec.Child("schedulingGates"))...)
+
+	// Whatever may change is taken from the old pod; nothing else may differ.
+	rest := &corev1.Pod{Spec: *p.Spec.DeepCopy()}
+	for i := range rest.Spec.Containers {
+		rest.Spec.Containers[i].Image = was.Spec.Containers[i].Image
+	}
+	for i := range rest.Spec.InitContainers {
+		rest.Spec.InitContainers[i].Image = was.Spec.InitContainers[i].Image
+	}
+	rest.Spec.ActiveDeadlineSeconds = was.Spec.ActiveDeadlineSeconds
+	rest.Spec.SchedulingGates = was.Spec.SchedulingGates
+	rest.Spec.Tolerations = was.Spec.Tolerations
+	if len(was.Spec.SchedulingGates) > 0 {
+		errs = append(errs, onlyAddedSelectors(p.Spec.NodeSelector, was.Spec.NodeSelector, spec.Child("nodeSelector"))...)
+		rest.Spec.NodeSelector = was.Spec.NodeSelector
+	}
+	if !podSpecShape.Equal(rest, was) {
+		errs = append(errs, field.Forbidden(spec, "pod updates may not change fields other than "+mutablePodFields))
+	}
+	return errs
+}
+
+func validateDeadline(d, was *int64, p *field.Path) field.ErrorList {
+	switch {
+	case d == nil && was != nil:
+		return field.ErrorList{field.Invalid(p, d, "must not update from a positive integer to nil value")}
+	case d == nil:
+		return nil
+	case *d < 0 || *d > math.MaxInt32:
+		return field.ErrorList{field.Invalid(p, *d, validation.InclusiveRangeError(0, math.MaxInt32))}
+	case was != nil && *was < *d:
+		return field.ErrorList{field.Invalid(p, *d, "must be less than or equal to previous value")}
+	}
+	return nil
+}
+
+func onlyAddedTolerations(list, was []corev1.Toleration, p *field.Path) field.ErrorList {
+	for i := range was {
+		found := false
+		for j := range list {
+			a, b := was[i], list[j]
+			a.TolerationSeconds, b.TolerationSeconds = nil, nil // these may change
+			found = found || a == b
+		}
+		if !found {
+			return field.ErrorList{field.Forbidden(p, "existing toleration can not be modified except its tolerationSeconds")}
+		}
+	}
+	return nil
+}
+
+func onlyRemovedGates(list, was []corev1.PodSchedulingGate, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+next:
+	for i := range list {
+		for j := range was {
+			if list[i].Name == was[j].Name {
+				continue next
+			}
+		}
+		errs = append(errs, field.Forbidden(p.Index(i).Child("name"), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", list[i].Name)))
+	}
+	return errs
+}
+
+func onlyAddedSelectors(m, was map[string]string, p *field.Path) field.ErrorList {
+	for k, v := range was {
+		if w, ok := m[k]; !ok || w != v {
+			return field.ErrorList{field.Invalid(p, m, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package registry
+
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var budgets = &Kind{
+	GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+	Names:            Names{Plural: "poddisruptionbudgets", ShortNames: []string{"pdb"}},
+	Prototype:        &policyv1.PodDisruptionBudget{},
+	Generation:       SpecOnly,
+	Write:            WriteRules{PutNeedsVersion: true},
+	Status:           &Status{},
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		return validateBudget(&obj.(*policyv1.PodDisruptionBudget).Spec)
+	},
+	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList {
+		return validateBudget(&obj.(*policyv1.PodDisruptionBudget).Spec)
+	},
+}
+
+func validateBudget(s *policyv1.PodDisruptionBudgetSpec) field.ErrorList {
+	if s.MinAvailable != nil && s.MaxUnavailable != nil {
+		return field.ErrorList{field.Invalid(field.NewPath("spec"), *s, "minAvailable and maxUnavailable cannot be both set")}
+	}
+	return nil
+}
+
+var autoscalers = &Kind{
+	GroupVersionKind: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
+	Names:            Names{Plural: "horizontalpodautoscalers", ShortNames: []string{"hpa"}, Categories: []string{"all"}},
+	Prototype:        &autoscalingv2.HorizontalPodAutoscaler{},
+	Generation:       SpecOnly,
+	Status:           &Status{},
+	Default: func(obj Object) {
+		fill(&obj.(*autoscalingv2.HorizontalPodAutoscaler).Spec.MinReplicas, 1)
+	},
+	Validate:       func(_ *Context, obj Object) field.ErrorList { return validateAutoscaler(obj) },
+	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList { return validateAutoscaler(obj) },
+}
+
+func validateAutoscaler(obj Object) field.ErrorList {
+	s := &obj.(*autoscalingv2.HorizontalPodAutoscaler).Spec
+	p := field.NewPath("spec")
+	var errs field.ErrorList
+	if s.MaxReplicas < 1 {
+		errs = append(errs, field.Invalid(p.Child("maxReplicas"), s.MaxReplicas, "must be greater than 0"))
+	}
+	if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
+		errs = append(errs, field.Invalid(p.Child("maxReplicas"), s.MaxReplicas, "must be greater than or equal to `minReplicas`"))
+	}
+	return errs
+}
+
+var priorityClasses = &Kind{
+	GroupVersionKind: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
+	Names:            Names{Plural: "priorityclasses", ShortNames: []string{"pc"}},
+	Cluster:          true,
+	Prototype:        &schedulingv1.PriorityClass{},
+	Generation:       Fixed,
+	Default: func(obj Object) {
+		pc := obj.(*schedulingv1.PriorityClass)
+		if pc.PreemptionPolicy == nil {
+			pc.PreemptionPolicy = preemptLower()
+		}
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		pc, was := obj.(*schedulingv1.PriorityClass), old.(*schedulingv1.PriorityClass)
+		var errs field.ErrorList
+		if pc.Value != was.Value {
+			errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
+		}
+		return append(errs, fixed(pc.PreemptionPolicy, was.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+	},
+}
+
+func priorityClass(c *Context, name string) (*schedulingv1.PriorityClass, bool) {
+	o, ok := c.Peers.Peer(priorityClassResource, "", name)
+	if !ok {
+		return nil, false
+	}
+	return o.(*schedulingv1.PriorityClass), true
+}
+
+// defaultPriorityClass returns the class for pods that name none.
+func defaultPriorityClass(c *Context) *schedulingv1.PriorityClass {
+	var best *schedulingv1.PriorityClass
+	for _, o := range c.Peers.Peers(priorityClassResource, "") {
+		if pc := o.(*schedulingv1.PriorityClass); pc.GlobalDefault && (best == nil || pc.Value < best.Value) {
+			best = pc
+		}
+	}
+	return best
+}

@@ -1,0 +1,140 @@
+package registry
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var statefulSets = &Kind{
+	GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
+	Names:            Names{Plural: "statefulsets", ShortNames: []string{"sts"}, Categories: []string{"all"}},
+	Prototype:        &appsv1.StatefulSet{},
+	Generation:       SpecOnly,
+	Naming:           apivalidation.NameIsDNSLabel,
+	Default:          func(obj Object) { defaultStatefulSet(&obj.(*appsv1.StatefulSet).Spec) },
+	Status:           &Status{},
+	Scale: &Scale{
+		Replicas:    func(o Object) int32 { return value(o.(*appsv1.StatefulSet).Spec.Replicas) },
+		SetReplicas: func(o Object, n int32) { o.(*appsv1.StatefulSet).Spec.Replicas = &n },
+		Current:     func(o Object) int32 { return o.(*appsv1.StatefulSet).Status.Replicas },
+		Selector:    func(o Object) string { return metav1.FormatLabelSelector(o.(*appsv1.StatefulSet).Spec.Selector) },
+	},
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		return validateStatefulSet(&obj.(*appsv1.StatefulSet).Spec)
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		s, was := &obj.(*appsv1.StatefulSet).Spec, &old.(*appsv1.StatefulSet).Spec
+		p := field.NewPath("spec")
+		errs := validateStatefulSet(s)
+		errs = append(errs, fixedSelector(s.Selector, was.Selector)...)
+		errs = append(errs, fixed(s.VolumeClaimTemplates, was.VolumeClaimTemplates, p.Child("volumeClaimTemplates"))...)
+		errs = append(errs, fixed(s.ServiceName, was.ServiceName, p.Child("serviceName"))...)
+		return append(errs, fixed(s.PodManagementPolicy, was.PodManagementPolicy, p.Child("podManagementPolicy"))...)
+	},
+}
+
+// fixed checks that a field has not changed.
+func fixed(now, was any, p *field.Path) field.ErrorList {
+	return apivalidation.ValidateImmutableField(now, was, p)
+}
+
+func defaultStatefulSet(s *appsv1.StatefulSetSpec) {
+	if s.PodManagementPolicy == "" {
+		s.PodManagementPolicy = appsv1.OrderedReadyPodManagement
+	}
+	u := &s.UpdateStrategy
+	if u.Type == "" {
+		u.Type = appsv1.RollingUpdateStatefulSetStrategyType
+		fill(&u.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	}
+	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType && u.RollingUpdate != nil {
+		fill(&u.RollingUpdate.Partition, 0)
+		number(&u.RollingUpdate.MaxUnavailable, 1)
+	}
+	fill(&s.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	for _, policy := range []*appsv1.PersistentVolumeClaimRetentionPolicyType{
+		&s.PersistentVolumeClaimRetentionPolicy.WhenDeleted, &s.PersistentVolumeClaimRetentionPolicy.WhenScaled,
+	} {
+		if *policy == "" {
+			*policy = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+		}
+	}
+	fill(&s.Replicas, 1)
+	fill(&s.RevisionHistoryLimit, 10)
+	for i := range s.VolumeClaimTemplates {
+		defaultClaim(&s.VolumeClaimTemplates[i])
+	}
+	defaultPodTemplate(&s.Template)
+}
+
+func validateStatefulSet(s *appsv1.StatefulSetSpec) field.ErrorList {
+	p := field.NewPath("spec")
+	errs := optionalNonNegative(s.Replicas, p.Child("replicas"))
+	if m := s.PodManagementPolicy; m != appsv1.OrderedReadyPodManagement && m != appsv1.ParallelPodManagement {
+		errs = append(errs, field.Invalid(p.Child("podManagementPolicy"), m, "must be 'OrderedReady' or 'Parallel'"))
+	}
+	errs = append(errs, nonNegative(s.MinReadySeconds, p.Child("minReadySeconds"))...)
+	if s.ServiceName != "" {
+		errs = append(errs, dnsLabel(s.ServiceName, p.Child("serviceName"))...)
+	}
+	errs = append(errs, templateSelector(s.Selector, s.Template.Labels, p, "statefulset")...)
+	template := &s.Template
+	if len(s.VolumeClaimTemplates) > 0 { // their volumes may be mounted
+		template = template.DeepCopy()
+		for _, c := range s.VolumeClaimTemplates {
+			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: c.Name})
+		}
+	}
+	return append(errs, runningTemplate(template, p.Child("template"), "StatefulSet")...)
+}
+
+var daemonSets = &Kind{
+	GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"),
+	Names:            Names{Plural: "daemonsets", ShortNames: []string{"ds"}, Categories: []string{"all"}},
+	Prototype:        &appsv1.DaemonSet{},
+	Generation:       SpecOnly,
+	Default:          func(obj Object) { defaultDaemonSet(&obj.(*appsv1.DaemonSet).Spec) },
+	Status:           &Status{},
+	PrepareCreate:    func(_ *Context, obj Object) { setTemplateGeneration(obj, "1") },
+	PrepareUpdate:    countTemplates,
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		return validateDaemonSet(&obj.(*appsv1.DaemonSet).Spec)
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		d, was := obj.(*appsv1.DaemonSet), old.(*appsv1.DaemonSet)
+		return append(fixedSelector(d.Spec.Selector, was.Spec.Selector), validateDaemonSet(&d.Spec)...)
+	},
+}
+
+func defaultDaemonSet(s *appsv1.DaemonSetSpec) {
+	if s.UpdateStrategy.Type == "" {
+		s.UpdateStrategy.Type = appsv1.RollingUpdateDaemonSetStrategyType
+	}
+	if s.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+		fill(&s.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		number(&s.UpdateStrategy.RollingUpdate.MaxUnavailable, 1)
+		number(&s.UpdateStrategy.RollingUpdate.MaxSurge, 0)
+	}
+	fill(&s.RevisionHistoryLimit, 10)
+	defaultPodTemplate(&s.Template)
+}
+
+func validateDaemonSet(s *appsv1.DaemonSetSpec) field.ErrorList {
+	p := field.NewPath("spec")
+	errs := templateSelector(s.Selector, s.Template.Labels, p, "daemonset")
+	errs = append(errs, runningTemplate(&s.Template, p.Child("template"), "DaemonSet")...)
+	errs = append(errs, nonNegative(s.MinReadySeconds, p.Child("minReadySeconds"))...)
+	return append(errs, optionalNonNegative(s.RevisionHistoryLimit, p.Child("revisionHistoryLimit"))...)
+}
+
+var controllerRevisions = &Kind{
+	GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("ControllerRevision"),
+	Names:            Names{Plural: "controllerrevisions"},
+	Prototype:        &appsv1.ControllerRevision{},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		return fixed(obj.(*appsv1.ControllerRevision).Data, old.(*appsv1.ControllerRevision).Data, field.NewPath("data"))
+	},
+}

@@ -1,0 +1,38 @@
+package registry
+
+import (
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
+)
+
+// A DaemonSet counts the changes of its template in an annotation.
+
+var daemonSetShape = shape.Of(&appsv1.DaemonSet{}, shape.Protobuf)
+
+func setTemplateGeneration(obj Object, n string) {
+	if obj.GetAnnotations()[appsv1.DeprecatedTemplateGeneration] == n {
+		return
+	}
+	notes := make(map[string]string, len(obj.GetAnnotations())+1)
+	for k, v := range obj.GetAnnotations() {
+		notes[k] = v
+	}
+	notes[appsv1.DeprecatedTemplateGeneration] = n
+	obj.SetAnnotations(notes)
+}
+
+func countTemplates(_ *Context, obj, old Object) {
+	d, was := obj.(*appsv1.DaemonSet), old.(*appsv1.DaemonSet)
+	n := was.Annotations[appsv1.DeprecatedTemplateGeneration]
+	a, b := &appsv1.DaemonSet{}, &appsv1.DaemonSet{}
+	a.Spec.Template, b.Spec.Template = d.Spec.Template, was.Spec.Template
+	if !daemonSetShape.Equal(a, b) {
+		if i, err := strconv.ParseInt(n, 10, 64); err == nil {
+			n = strconv.FormatInt(i+1, 10)
+		}
+	}
+	setTemplateGeneration(d, n)
+}

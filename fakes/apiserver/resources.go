@@ -1,0 +1,113 @@
+package apiserver
+
+import (
+	"sort"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
+)
+
+// Resource describes a served resource, for discovery and for clients that map
+// kinds to resources.
+type Resource struct {
+	Group, Version     string
+	Plural, Singular   string
+	Kind               string
+	Namespaced         bool
+	Custom             bool
+	Typed              bool // objects are of a Go type
+	Verbs              []string
+	ShortNames         []string
+	Categories         []string
+	StorageVersionHash string
+	Subresources       []Subresource
+}
+
+// Subresource describes a subresource of a resource.
+type Subresource struct {
+	Name  string
+	Kind  schema.GroupVersionKind // of what it takes and answers
+	Verbs []string
+}
+
+// GVK returns the resource's kind.
+func (r *Resource) GVK() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+}
+
+// GVR returns the resource's name.
+func (r *Resource) GVR() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Plural}
+}
+
+// Resources returns everything that is served, sorted by group, version and
+// plural.
+func (st *Store) Resources() []Resource {
+	entries := st.kinds.Entries()
+	out := make([]Resource, 0, len(entries))
+	for _, e := range entries {
+		out = append(out, describe(e))
+	}
+	return out
+}
+
+// Lookup describes one resource.
+func (st *Store) Lookup(gvr schema.GroupVersionResource) (*Resource, bool) {
+	e, ok := st.kinds.Lookup(gvr)
+	if !ok {
+		return nil, false
+	}
+	r := describe(e)
+	return &r, true
+}
+
+// LookupKind describes the resource of a kind.
+func (st *Store) LookupKind(gvk schema.GroupVersionKind) (*Resource, bool) {
+	e, ok := st.kinds.LookupKind(gvk)
+	if !ok {
+		return nil, false
+	}
+	r := describe(e)
+	return &r, true
+}
+
+// Resources returns what the server serves.
+func (s *Server) Resources() []Resource { return s.store.Resources() }
+
+// Lookup describes one resource.
+func (s *Server) Lookup(gvr schema.GroupVersionResource) (*Resource, bool) {
+	return s.store.Lookup(gvr)
+}
+
+var (
+	allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	subVerbs = []string{"get", "patch", "update"}
+)
+
+func describe(e *registry.Entry) Resource {
+	r := Resource{
+		Group: e.Served.Group, Version: e.Served.Version, Plural: e.Plural, Singular: e.Singular, Kind: e.Served.Kind,
+		Namespaced: !e.Cluster, Custom: e.Custom, Typed: e.Typed(), Verbs: allVerbs,
+		ShortNames: e.ShortNames, Categories: e.Categories,
+	}
+	if e.NoCollection {
+		r.Verbs = nil
+		for _, v := range allVerbs {
+			if v != string(DeleteCollection) {
+				r.Verbs = append(r.Verbs, v)
+			}
+		}
+	}
+	if e.Status != nil {
+		r.Subresources = append(r.Subresources, Subresource{Name: "status", Kind: e.Served, Verbs: subVerbs})
+	}
+	if e.Scale != nil {
+		r.Subresources = append(r.Subresources, Subresource{Name: "scale", Kind: scaleKind, Verbs: subVerbs})
+	}
+	for name, sub := range extraSubresources[e.GroupResource()] {
+		r.Subresources = append(r.Subresources, Subresource{Name: name, Kind: sub.kind, Verbs: sub.verbs})
+	}
+	sort.Slice(r.Subresources, func(i, j int) bool { return r.Subresources[i].Name < r.Subresources[j].Name })
+	return r
+}

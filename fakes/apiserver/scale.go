@@ -1,0 +1,138 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/patch"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// The scale subresource shows a workload as an autoscaling/v1 Scale with the
+// workload's resourceVersion, and writes nothing but the number of replicas.
+
+func (c *call) scaleOf(obj Object) *autoscalingv1.Scale {
+	s := &autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
+			ResourceVersion: obj.GetResourceVersion(), CreationTimestamp: obj.GetCreationTimestamp(),
+		},
+	}
+	s.Spec.Replicas = c.ep.Scale.Replicas(obj)
+	s.Status.Replicas = c.ep.Scale.Current(obj)
+	s.Status.Selector = c.ep.Scale.Selector(obj)
+	return s
+}
+
+func (c *call) dispatchScale() (*Response, error) {
+	switch c.req.Verb {
+	case Get:
+		obj, ok, err := c.read()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, c.errNotFound()
+		}
+		return &Response{Code: http.StatusOK, Object: c.scaleOf(obj)}, nil
+	case Update:
+		if err := c.checkWriteOptions("UpdateOptions"); err != nil {
+			return nil, err
+		}
+		scale := &autoscalingv1.Scale{}
+		if err := c.readInto(scale, scaleKind); err != nil {
+			return nil, err
+		}
+		if err := c.checkNames(scale); err != nil {
+			return nil, err
+		}
+		return c.rescale(func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error) { return scale, nil })
+	case Patch:
+		if err := c.checkPatch(); err != nil {
+			return nil, err
+		}
+		if c.req.PatchType == types.ApplyYAMLPatchType {
+			return nil, errNotModelled("server-side apply")
+		}
+		return c.rescale(c.patchedScale)
+	default:
+		return nil, errMethod()
+	}
+}
+
+// rescale stores the replicas of the Scale that change makes of the present one.
+func (c *call) rescale(change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error)) (*Response, error) {
+	for {
+		old, ok := c.ep.table.Get(c.key())
+		if !ok {
+			return nil, c.errNotFound()
+		}
+		scale, err := change(c.scaleOf(old))
+		if err != nil {
+			return nil, err
+		}
+		if n := scale.Spec.Replicas; n < 0 {
+			errs := field.ErrorList{field.Invalid(field.NewPath("spec", "replicas"), n, "must be greater than or equal to 0")}
+			return nil, apierrors.NewInvalid(scaleKind.GroupKind(), c.req.Name, errs)
+		}
+		if scale.UID != "" && scale.UID != old.GetUID() {
+			gr := schema.GroupResource{Group: c.ep.gr.Group, Resource: c.ep.gr.Resource + "/scale"}
+			return nil, apierrors.NewConflict(gr, c.req.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, old.GetUID()))
+		}
+		obj := old.DeepCopyObject().(Object)
+		c.ep.Scale.SetReplicas(obj, scale.Spec.Replicas)
+		obj.SetResourceVersion(scale.ResourceVersion)
+		r, err := c.commit(&mainTarget, obj, old)
+		if errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Response{Code: http.StatusOK, Object: c.scaleOf(r.Object)}, nil
+	}
+}
+
+func (c *call) patchedScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	current.SetGroupVersionKind(scaleKind)
+	scale := &autoscalingv1.Scale{}
+	if c.req.PatchType == types.StrategicMergePatchType {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(current)
+		if err != nil {
+			return nil, err
+		}
+		out, sent, _, err := patch.Strategic(content, c.req.Body, scale, false)
+		if err != nil {
+			return nil, err
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(out, scale); err != nil {
+			return nil, errPatched(fmt.Sprintf("%+v", sent), err.Error())
+		}
+		return scale, nil
+	}
+	doc, err := json.Marshal(current)
+	if err != nil {
+		return nil, err
+	}
+	apply := patch.Merge
+	if c.req.PatchType == types.JSONPatchType {
+		apply = patch.JSON
+	}
+	if doc, _, err = apply(doc, c.req.Body, false); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(doc, scale); err != nil {
+		return nil, errPatched(string(doc), err.Error())
+	}
+	return scale, nil
+}

@@ -1,0 +1,80 @@
+package apiserver
+
+import (
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// extraSubresource is one that only a single kind has.
+type extraSubresource struct {
+	kind   schema.GroupVersionKind
+	verbs  []string
+	handle func(*call) (*Response, error) // nil: known, but not modelled
+}
+
+var extraSubresources map[schema.GroupResource]map[string]extraSubresource
+
+func init() { // not a literal: the handlers refer to it in the end
+	create := []string{"create"}
+	extraSubresources = map[schema.GroupResource]map[string]extraSubresource{
+		{Resource: "pods"}: {
+			"binding":             {corev1.SchemeGroupVersion.WithKind("Binding"), create, (*call).bind},
+			"eviction":            {policyv1.SchemeGroupVersion.WithKind("Eviction"), create, (*call).evict},
+			"ephemeralcontainers": {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, nil},
+			"resize":              {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, nil},
+			"log":                 {corev1.SchemeGroupVersion.WithKind("Pod"), []string{"get"}, nil},
+			"exec":                {corev1.SchemeGroupVersion.WithKind("PodExecOptions"), []string{"create", "get"}, nil},
+			"attach":              {corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), []string{"create", "get"}, nil},
+			"portforward":         {corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), []string{"create", "get"}, nil},
+		},
+		{Resource: "namespaces"}: {
+			"finalize": {corev1.SchemeGroupVersion.WithKind("Namespace"), []string{"update"}, (*call).finalize},
+		},
+		{Resource: "serviceaccounts"}: {
+			"token": {schema.GroupVersionKind{Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest"}, create, nil},
+		},
+	}
+}
+
+func (c *call) dispatchSubresource() (*Response, error) {
+	switch {
+	case c.req.Subresource == "status" && c.ep.Status != nil:
+		return c.dispatchPart(&statusTarget)
+	case c.req.Subresource == "status" && c.ep.Custom:
+		return nil, c.errNotFound()
+	case c.req.Subresource == "scale" && c.ep.Scale != nil:
+		return c.dispatchScale()
+	}
+	sub, ok := extraSubresources[c.ep.gr][c.req.Subresource]
+	if !ok {
+		return nil, errNoResource()
+	}
+	for _, v := range sub.verbs {
+		if v != string(c.req.Verb) {
+			continue
+		}
+		if sub.handle == nil {
+			return nil, errNotModelled(c.ep.Plural + "/" + c.req.Subresource)
+		}
+		return sub.handle(c)
+	}
+	return nil, errMethod()
+}
+
+// dispatchPart serves a subresource that is a part of the object.
+func (c *call) dispatchPart(t *target) (*Response, error) {
+	switch c.req.Verb {
+	case Get:
+		return c.get()
+	case Update:
+		return c.update(t)
+	case Patch:
+		return c.patch(t)
+	default:
+		return nil, errMethod()
+	}
+}

@@ -1,0 +1,222 @@
+package apiserver
+
+import (
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// target is what a write to an existing object is about: the object itself or
+// one of its subresources.
+type target struct {
+	// prepare makes of the object sent, or patched, what is to be stored. It is
+	// called after the resourceVersion has been compared.
+	prepare func(c *call, obj, old Object) (Object, error)
+
+	// validate checks what prepare has made.
+	validate func(c *call, obj, old Object) field.ErrorList
+
+	// creates says that a missing object may be made by a PUT.
+	creates bool
+}
+
+var mainTarget = target{
+	creates: true,
+	prepare: func(c *call, obj, old Object) (Object, error) {
+		c.ep.BeforeUpdate(c.rulesContext(), obj, old)
+		return obj, nil
+	},
+	validate: func(c *call, obj, old Object) field.ErrorList {
+		if c.ep.ValidateUpdate == nil {
+			return nil
+		}
+		return c.ep.ValidateUpdate(c.rulesContext(), obj, old)
+	},
+}
+
+var statusTarget = target{
+	prepare: func(c *call, obj, old Object) (Object, error) {
+		return c.ep.BeforeStatus(c.rulesContext(), obj, old), nil
+	},
+	validate: func(c *call, obj, old Object) field.ErrorList {
+		if c.ep.Status.Validate == nil {
+			return nil
+		}
+		return c.ep.Status.Validate(c.rulesContext(), obj, old)
+	},
+}
+
+func (c *call) update(t *target) (*Response, error) {
+	if c.ep.Unmodelled != "" {
+		return nil, errNotModelled(c.ep.Unmodelled)
+	}
+	if err := c.checkWriteOptions("UpdateOptions"); err != nil {
+		return nil, err
+	}
+	obj, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkNames(obj); err != nil {
+		return nil, err
+	}
+	c.dedupOwners(obj, "")
+	return c.replace(t, obj)
+}
+
+// replace puts obj, which was sent as a whole, in place of the stored object.
+func (c *call) replace(t *target, obj Object) (*Response, error) {
+	key, uid := c.key(), obj.GetUID()
+	again := obj // what is left of obj for another try
+	for {
+		old, ok := c.ep.table.Get(key)
+		if !ok {
+			if !t.creates || !c.ep.Write.PutCreates {
+				return nil, c.errNotFound()
+			}
+			if uid != "" {
+				return nil, c.errPrecondition(key, "UID", string(uid), "")
+			}
+			return c.createByPut(obj)
+		}
+		if uid != "" && uid != old.GetUID() {
+			return nil, c.errPrecondition(key, "UID", string(uid), string(old.GetUID()))
+		}
+		if !c.store.hooks.Empty() || c.unconditional(obj) {
+			again = obj.DeepCopyObject().(Object) // admission changes it, and another write may come between
+		}
+		if err := c.admit(obj, old); err != nil {
+			return nil, err
+		}
+		c.dedupOwners(obj, afterAdmission)
+		r, err := c.commit(t, obj, old)
+		if !errors.Is(err, store.ErrConflict) {
+			return r, err
+		}
+		obj = again
+	}
+}
+
+// unconditional reports whether obj may replace whatever is stored.
+func (c *call) unconditional(obj Object) bool {
+	rv := obj.GetResourceVersion()
+	return rv == "" || rv == "0"
+}
+
+func (c *call) createByPut(obj Object) (*Response, error) {
+	wipe(obj)
+	obj.SetResourceVersion("")
+	if err := c.admit(obj, nil); err != nil {
+		return nil, err
+	}
+	c.dedupOwners(obj, afterAdmission)
+	return c.insert(obj)
+}
+
+// commit stores obj in place of old. The error is store.ErrConflict, and nothing
+// has happened, if another write came between.
+func (c *call) commit(t *target, obj, old Object) (*Response, error) {
+	if err := c.checkVersion(obj, old); err != nil {
+		return nil, err
+	}
+	obj.SetResourceVersion(old.GetResourceVersion())
+	if err := c.placeIn(obj); err != nil {
+		return nil, err
+	}
+	obj.SetGeneration(old.GetGeneration())
+	obj, err := t.prepare(c, obj, old)
+	if err != nil {
+		return nil, err
+	}
+	carry(obj, old)
+	if err := c.validateChange(t, obj, old); err != nil {
+		return nil, err
+	}
+	same := c.ep.Equal(obj, old)
+	if err := c.validateByHooks(admission.Update, obj, old); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.released(obj, old):
+		return c.release(obj, old)
+	case same: // no event, no new version
+		return c.answer(http.StatusOK, old), nil
+	}
+	c.ep.Shape().Normalize(obj)
+	if !c.dryRun {
+		if err := c.ep.table.Update(c.key(), obj, old); err != nil {
+			return nil, c.storageError(err)
+		}
+	}
+	return c.answer(http.StatusOK, obj), nil
+}
+
+// checkVersion compares the resourceVersion that was sent with the stored one.
+func (c *call) checkVersion(obj, old Object) error {
+	rv := obj.GetResourceVersion()
+	if rv == old.GetResourceVersion() {
+		return nil
+	}
+	n, err := parseVersion(rv)
+	switch {
+	case err != nil:
+		return errPlain(err.Error())
+	case n != 0:
+		return c.errConflict(c.req.Name)
+	case c.ep.Write.PutNeedsVersion:
+		errs := field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")}
+		return apierrors.NewInvalid(schema.GroupKind{Group: c.ep.gr.Group, Kind: c.ep.gr.Resource}, c.req.Name, errs)
+	}
+	return nil
+}
+
+func (c *call) validateChange(t *target, obj, old Object) error {
+	errs := c.ep.ValidateMetadataUpdate(obj, old)
+	errs = append(errs, t.validate(c, obj, old)...)
+	if len(errs) > 0 {
+		return c.errInvalid(obj.GetName(), distinct(errs))
+	}
+	if c.ep.Warn != nil {
+		c.warnings = append(c.warnings, c.ep.Warn(obj, old)...)
+	}
+	if c.ep.Canonicalize != nil {
+		c.ep.Canonicalize(obj)
+	}
+	return nil
+}
+
+// released reports whether obj is being deleted and this write takes away the
+// last thing that held it.
+func (c *call) released(obj, old Object) bool {
+	if len(obj.GetFinalizers()) > 0 || old.GetDeletionTimestamp() == nil {
+		return false
+	}
+	if grace := old.GetDeletionGracePeriodSeconds(); grace != nil && *grace > 0 {
+		return false
+	}
+	return c.ep.gr != namespaceResource.GroupResource() || finalized(obj)
+}
+
+// release removes the object. The answer is what would have been stored, at its
+// old version; watchers see the state before, and never what this write changed.
+func (c *call) release(obj, old Object) (*Response, error) {
+	if !c.dryRun {
+		if _, err := c.ep.table.Delete(c.key(), old); err != nil {
+			return nil, c.storageError(err)
+		}
+	}
+	return c.answer(http.StatusOK, obj), nil
+}
+
+func (c *call) storageError(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return store.ErrConflict // look again
+	}
+	return err
+}
