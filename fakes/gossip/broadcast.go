@@ -1,9 +1,6 @@
 package gossip
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // ownAddress is the queue key of a node's refutations; all other broadcasts are
 // filed under the node they are about.
@@ -62,13 +59,14 @@ func (n *Node) broadcast(m Msg, key NodeID, done func()) {
 	n.wakeGossip()
 }
 
-// take appends to dst the broadcasts that fit into limit bytes and counts them
-// as sent once more. Those sent often enough leave the queue.
-func (n *Node) take(dst []Msg, limit int) []Msg {
+// take returns the broadcasts that fit into limit bytes and counts them as sent
+// once more. Those sent often enough leave the queue.
+func (n *Node) take(limit int) []Msg {
 	q := &n.queue
 	if len(q.items) == 0 {
-		return dst
+		return nil
 	}
+	out := make([]Msg, 0, len(q.items))
 	most := retransmitLimit(n.cfg.RetransmitMult, len(n.order))
 	used, kept := 0, 0
 	var again []queued
@@ -82,7 +80,7 @@ func (n *Node) take(dst []Msg, limit int) []Msg {
 			continue
 		}
 		used += sizePerMessage + it.size
-		dst = append(dst, it.msg)
+		out = append(out, it.msg)
 		if it.sent++; it.sent < most {
 			again = append(again, it)
 		} else if it.done != nil {
@@ -96,10 +94,5 @@ func (n *Node) take(dst []Msg, limit int) []Msg {
 	for _, fn := range done {
 		fn()
 	}
-	return dst
-}
-
-// retransmitLimit is how often one broadcast is sent: mult * ceil(log10(n+1)).
-func retransmitLimit(mult, n int) int {
-	return mult * int(math.Ceil(math.Log10(float64(n+1))))
+	return out
 }

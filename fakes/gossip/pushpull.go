@@ -3,7 +3,6 @@ package gossip
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -19,13 +18,7 @@ func (n *Node) states() []Entry {
 
 // pushPullPeriod grows with the cluster, so that the traffic does not.
 func (n *Node) pushPullPeriod() time.Duration {
-	const threshold = 32
-	interval := n.cfg.PushPullInterval
-	if len(n.order) <= threshold {
-		return interval
-	}
-	scale := math.Ceil(math.Log2(float64(len(n.order)))-math.Log2(threshold)) + 1
-	return time.Duration(scale) * interval
+	return time.Duration(pushPullScale(len(n.order))) * n.cfg.PushPullInterval
 }
 
 func (n *Node) schedulePushPull(d time.Duration) { n.after(d, onPushPull, n) }

@@ -1,24 +1,23 @@
 package gossip
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
-// suspicion is the time a suspect has to refute. It starts at max and shrinks
-// towards min as independent accusers confirm; k of them are wanted.
+// suspicion is the time a suspect has to refute. It starts at the longest and
+// shrinks towards the shortest as independent accusers confirm; k of them are
+// wanted.
 type suspicion struct {
 	n        *Node
 	about    NodeID
 	k        int
 	accusers []NodeID // the first one and those who confirmed
-	min, max time.Duration
 	start    time.Duration
 	timer    Timer
+
+	shortest, longest time.Duration
 }
 
 // startSuspicion starts the timer. With k = 0 nobody's confirmation is wanted
-// and the time is min from the start.
+// and the time is the shortest from the start.
 func (n *Node) startSuspicion(about, by NodeID) *suspicion {
 	s := &suspicion{n: n, about: about, accusers: []NodeID{by}, start: n.now()}
 	known := len(n.order)
@@ -27,11 +26,11 @@ func (n *Node) startSuspicion(about, by NodeID) *suspicion {
 	if s.k = n.cfg.SuspicionMult - 2; known-2 < s.k {
 		s.k = 0
 	}
-	s.min = suspicionTimeout(n.cfg.SuspicionMult, known, n.cfg.ProbeInterval)
-	s.max = time.Duration(n.cfg.SuspicionMaxTimeoutMult) * s.min
-	timeout := s.max
+	s.shortest = suspicionTimeout(n.cfg.SuspicionMult, known, n.cfg.ProbeInterval)
+	s.longest = time.Duration(n.cfg.SuspicionMaxTimeoutMult) * s.shortest
+	timeout := s.longest
 	if s.k < 1 {
-		timeout = s.min
+		timeout = s.shortest
 	}
 	s.timer = n.after(timeout, onSuspicion, s)
 	return s
@@ -49,7 +48,7 @@ func (s *suspicion) confirm(by NodeID) bool {
 		}
 	}
 	s.accusers = append(s.accusers, by)
-	total := suspicionAfter(len(s.accusers)-1, s.k, s.min, s.max)
+	total := suspicionAfter(len(s.accusers)-1, s.k, s.shortest, s.longest)
 	if s.timer.Cancel() {
 		s.timer = s.n.after(max(0, total-(s.n.now()-s.start)), onSuspicion, s)
 	}
@@ -73,25 +72,4 @@ func onSuspicion(a any) {
 	if p := n.peer(s.about); p.susp == s {
 		n.dead(&Msg{Kind: MsgDead, Node: s.about, Inc: p.inc, From: n.id}, LeftTimeout)
 	}
-}
-
-// suspicionTimeout is mult * max(1, log10(n)) intervals, the scale cut to
-// thousandths.
-func suspicionTimeout(mult, n int, interval time.Duration) time.Duration {
-	scale := math.Max(1, math.Log10(math.Max(1, float64(n))))
-	return time.Duration(mult) * time.Duration(scale*1000) * interval / 1000
-}
-
-// suspicionAfter is the whole time, counted from the start, once c of the k
-// wanted confirmations are in: from max down to min on a logarithmic scale, in
-// whole milliseconds.
-func suspicionAfter(c, k int, min, max time.Duration) time.Duration {
-	frac := math.Log(float64(c)+1) / math.Log(float64(k)+1)
-	// The conversion keeps the compiler from fusing multiplication and
-	// subtraction, so that all architectures agree on the millisecond.
-	seconds := max.Seconds() - float64(frac*(max.Seconds()-min.Seconds()))
-	if d := time.Duration(math.Floor(1000*seconds)) * time.Millisecond; d > min {
-		return d
-	}
-	return min
 }

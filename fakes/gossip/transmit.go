@@ -11,7 +11,7 @@ func (n *Node) packet(to Addr, m Msg) error {
 		if n.cfg.GossipVerifyOutgoing && n.encrypting() {
 			room -= sizeSealing
 		}
-		e.Rest = n.take(nil, room)
+		e.Rest = n.take(room)
 	}
 	n.seal(e)
 	return n.c.env.Send(e)
@@ -63,7 +63,7 @@ func (n *Node) gossip() {
 		room -= sizeSealing
 	}
 	for _, id := range n.pickPeers(few[:0], n.cfg.GossipNodes, gossipPeer) {
-		msgs := n.take(nil, room)
+		msgs := n.take(room)
 		if len(msgs) == 0 {
 			return
 		}

@@ -126,6 +126,6 @@ func ringOf(bs ...byte) *Ring {
 // want nothing to happen by itself.
 func calm(name string) Config {
 	cfg := LocalConfig(name)
-	cfg.ProbeInterval, cfg.PushPullInterval = 1000*time.Hour, 1000*time.Hour
+	cfg.ProbeInterval, cfg.PushPullInterval = 10*time.Hour, 10*time.Hour
 	return cfg
 }

@@ -66,11 +66,11 @@ func TestModelAgainstRecord(t *testing.T) {
 	for _, sc := range scripts() {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
-			real := record[sc.name]
-			if real == nil {
+			seen := record[sc.name]
+			if seen == nil {
 				t.Fatalf("no recorded runs of %s: run this package with -gossip.record -gossip.runs 80", sc.name)
 			}
-			verdicts := compare(modelled[sc.name](), real)
+			verdicts := compare(modelled[sc.name](), seen)
 			t.Log(table(sc, verdicts, "recorded"))
 			for _, v := range verdicts {
 				if v.p < unlikely {
@@ -122,8 +122,8 @@ func TestLibraryAgainstModel(t *testing.T) {
 }
 
 // ranges counts the library's times within and outside of the model's extremes.
-func ranges(model, real *sample) (inside, outside int) {
-	for _, name := range sortedKeys(real.Times) {
+func ranges(model, library *sample) (inside, outside int) {
+	for _, name := range sortedKeys(library.Times) {
 		seen := model.Times[name] // sorted
 		lost := seen[0] < 0
 		low, high := seen[0], seen[len(seen)-1]
@@ -133,7 +133,7 @@ func ranges(model, real *sample) (inside, outside int) {
 				break
 			}
 		}
-		for _, ms := range real.Times[name] {
+		for _, ms := range library.Times[name] {
 			if (ms < 0 && lost) || (ms >= 0 && high >= 0 && ms >= low-100 && ms <= high+100) {
 				inside++
 			} else {

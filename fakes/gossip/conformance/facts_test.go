@@ -21,7 +21,7 @@ func TestRingIsTheLibrarysKeyring(t *testing.T) {
 		pick := rapid.SampledFrom(pool)
 		keys := rapid.SliceOfN(pick, 0, 4).Draw(t, "keys")
 		primary := pick.Draw(t, "primary")
-		real, err1 := memberlist.NewKeyring(keys, primary)
+		library, err1 := memberlist.NewKeyring(keys, primary)
 		model, err2 := gossip.NewRing(keys, primary)
 		same(t, "NewKeyring", err1, err2)
 		if err1 != nil {
@@ -32,23 +32,23 @@ func TestRingIsTheLibrarysKeyring(t *testing.T) {
 			k := pick.Draw(t, "key")
 			switch rapid.SampledFrom([]string{"add", "use", "remove", "hold"}).Draw(t, "call") {
 			case "add":
-				same(t, "AddKey", real.AddKey(k), model.AddKey(k))
+				same(t, "AddKey", library.AddKey(k), model.AddKey(k))
 			case "use":
-				same(t, "UseKey", real.UseKey(k), model.UseKey(k))
+				same(t, "UseKey", library.UseKey(k), model.UseKey(k))
 			case "remove":
 				var err error
-				panicked := panics(func() { err = real.RemoveKey(k) })
+				panicked := panics(func() { err = library.RemoveKey(k) })
 				var got error
 				if panics(func() { got = model.RemoveKey(k) }) != panicked {
 					t.Fatalf("RemoveKey of the library panics: %v", panicked)
 				}
 				same(t, "RemoveKey", err, got)
 			case "hold":
-				heldReal, heldModel = real.GetKeys(), model.GetKeys()
+				heldReal, heldModel = library.GetKeys(), model.GetKeys()
 			}
-			equal(t, "GetKeys", real.GetKeys(), model.GetKeys())
+			equal(t, "GetKeys", library.GetKeys(), model.GetKeys())
 			equal(t, "a slice held", heldReal, heldModel)
-			equal(t, "GetPrimaryKey", [][]byte{real.GetPrimaryKey()}, [][]byte{model.GetPrimaryKey()})
+			equal(t, "GetPrimaryKey", [][]byte{library.GetPrimaryKey()}, [][]byte{model.GetPrimaryKey()})
 		}
 	})
 }

@@ -95,29 +95,29 @@ func (l *library) start(node int, set settings) {
 	if set.lan {
 		cfg = memberlist.DefaultLANConfig()
 	}
-	real := &realNode{}
-	obs := &observer{l, node, real}
+	inst := &realNode{}
+	obs := &observer{l, node, inst}
 	cfg.Name = nodeName(node)
 	cfg.Events = obs
 	cfg.EnableCompression = false // costs half of the time and changes no membership
 	cfg.Logger = log.New(obs, "", 0)
 	cfg.GossipVerifyIncoming, cfg.GossipVerifyOutgoing = !set.clearIn, !set.clearOut
 	if len(set.keys) > 0 || set.ring {
-		real.keys, _ = memberlist.NewKeyring(nil, nil) // an empty ring cannot fail
+		inst.keys, _ = memberlist.NewKeyring(nil, nil) // an empty ring cannot fail
 		for _, k := range set.keys {
-			if err := real.keys.AddKey(k); err != nil {
+			if err := inst.keys.AddKey(k); err != nil {
 				panic(err)
 			}
 		}
-		cfg.Keyring = real.keys
+		cfg.Keyring = inst.keys
 	}
 	cfg.Transport = l.net.listen(nodeAddr(node))
 	list, err := memberlist.Create(cfg)
 	if err != nil {
 		panic(err)
 	}
-	real.list = list
-	l.nodes[node] = real
+	inst.list = list
+	l.nodes[node] = inst
 }
 
 // live is the node's instance, nil if it is down.

@@ -50,25 +50,25 @@ type verdict struct {
 }
 
 // compare yields one verdict per measure, in the order of the names.
-func compare(model, real *sample) []verdict {
+func compare(model, library *sample) []verdict {
 	var out []verdict
-	for _, name := range sortedKeys(real.Flags) {
+	for _, name := range sortedKeys(library.Flags) {
 		out = append(out, verdict{
-			name, share(model.Flags[name], model.Runs), share(real.Flags[name], real.Runs),
-			fisher(model.Flags[name], model.Runs, real.Flags[name], real.Runs),
+			name, share(model.Flags[name], model.Runs), share(library.Flags[name], library.Runs),
+			fisher(model.Flags[name], model.Runs, library.Flags[name], library.Runs),
 		})
 	}
-	for _, name := range sortedKeys(real.Times) {
-		a, b := model.Times[name], real.Times[name]
+	for _, name := range sortedKeys(library.Times) {
+		a, b := model.Times[name], library.Times[name]
 		p := min(kolmogorov(a, b), fisher(count(a, -1), len(a), count(b, -1), len(b)))
 		out = append(out, verdict{name, spread(a), spread(b), p})
 	}
-	for _, name := range sortedKeys(real.Lists) {
+	for _, name := range sortedKeys(library.Lists) {
 		p := 1.0
-		for _, text := range sortedKeys(union(model.Lists[name], real.Lists[name])) {
-			p = min(p, fisher(model.Lists[name][text], model.Runs, real.Lists[name][text], real.Runs))
+		for _, text := range sortedKeys(union(model.Lists[name], library.Lists[name])) {
+			p = min(p, fisher(model.Lists[name][text], model.Runs, library.Lists[name][text], library.Runs))
 		}
-		out = append(out, verdict{name, most(model.Lists[name]), most(real.Lists[name]), p})
+		out = append(out, verdict{name, most(model.Lists[name]), most(library.Lists[name]), p})
 	}
 	return out
 }

@@ -48,9 +48,9 @@ func (d *dice) intn(n int) int {
 	return int((uint64(*d) >> 33) % uint64(n))
 }
 
-// upTo picks a duration below max, in milliseconds.
-func (d *dice) upTo(max time.Duration) time.Duration {
-	return time.Duration(d.intn(int(max/time.Millisecond))) * time.Millisecond
+// upTo picks a duration below the limit, in milliseconds.
+func (d *dice) upTo(limit time.Duration) time.Duration {
+	return time.Duration(d.intn(int(limit/time.Millisecond))) * time.Millisecond
 }
 
 // form starts n nodes, each joining all earlier ones, and lets them settle.
