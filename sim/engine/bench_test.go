@@ -17,29 +17,76 @@ func BenchmarkSwitch(b *testing.B) {
 	b.Run("channels/tasks=10000", func(b *testing.B) { benchChannels(b, 10_000) })
 }
 
-// benchYield measures b.N steps of n tasks that yield for ever, in turn.
-func benchYield(b *testing.B, n int) {
-	e := New(Config{Source: fifoSource{}, Strict: true, MaxSteps: uint64(b.N + n), StepsPerInstant: 1 << 62})
+func benchYield(b *testing.B, n int) { benchRun(b, runYield(n), b.N) }
+
+// benchRun measures a number of steps of an engine that would run for ever.
+func benchRun(b *testing.B, e *Engine, steps int) {
+	b.ReportAllocs()
+	b.ResetTimer()
+	runSteps(e, steps)
+	b.StopTimer()
+	if err := e.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// runSteps takes so many more steps.
+func runSteps(e *Engine, steps int) {
+	e.cfg.MaxSteps = e.steps + uint64(steps)
+	e.moveTo(e.now)
+	e.err = nil
+	e.Run()
+}
+
+// runYield is a run of n tasks that yield in turn. All of them have started.
+func runYield(n int) *Engine {
+	e := New(Config{Source: fifoSource{}, Strict: true, StepsPerInstant: 1 << 62})
 	p := e.Process("p")
 	op := Op{Verb: "get", Key: "secrets/ns/name"}
-	p.Start(func(ctx context.Context) {
-		spin := func(context.Context) {
-			for {
-				p.Yield(op)
-			}
+	spin := func(context.Context) {
+		for {
+			p.Yield(op)
 		}
+	}
+	p.Start(func(ctx context.Context) {
 		for range n - 1 {
 			p.Go(ctx, "spin", spin)
 		}
 		spin(ctx)
 	})
-	b.ReportAllocs()
-	b.ResetTimer()
-	e.Run()
-	b.StopTimer()
-	if err := e.Close(); err != nil {
-		b.Fatal(err)
+	runSteps(e, 3*n)
+	return e
+}
+
+// runSleep is a run of n tasks that sleep. All of them have started.
+func runSleep(n int) *Engine {
+	e := New(Config{Source: fifoSource{}, Strict: true})
+	p := e.Process("p")
+	p.Start(func(ctx context.Context) {
+		for i := range n - 1 {
+			p.Go(ctx, "sleeper", func(ctx context.Context) {
+				for {
+					_ = p.Sleep(ctx, time.Duration(1000+i))
+				}
+			})
+		}
+		for {
+			_ = p.Sleep(ctx, time.Microsecond)
+		}
+	})
+	runSteps(e, 3*n)
+	return e
+}
+
+// runEvents is a run of n callbacks that schedule themselves again.
+func runEvents(n int) *Engine {
+	e := New(Config{Source: fifoSource{}, Strict: true})
+	var again func(any)
+	again = func(any) { e.After(1000, again, nil) }
+	for i := range n {
+		e.After(time.Duration(i), again, nil)
 	}
+	return e
 }
 
 // fifoSource runs the task that has been ready for longest.
@@ -74,31 +121,11 @@ func benchChannels(b *testing.B, n int) {
 	}
 }
 
-// BenchmarkSleep is a whole virtual-time wait: timer, event, resume.
+// BenchmarkSleep is a whole wait in virtual time: timer, event, resume.
 func BenchmarkSleep(b *testing.B) {
-	for _, n := range []int{1, 100, 10_000} {
-		b.Run(map[int]string{1: "tasks=1", 100: "tasks=100", 10_000: "tasks=10000"}[n], func(b *testing.B) {
-			e := New(Config{Source: fifoSource{}, Strict: true, MaxSteps: uint64(2*b.N + n)})
-			p := e.Process("p")
-			p.Start(func(ctx context.Context) {
-				for i := range n - 1 {
-					p.Go(ctx, "sleeper", func(ctx context.Context) {
-						for {
-							_ = p.Sleep(ctx, time.Duration(1000+i))
-						}
-					})
-				}
-				for {
-					_ = p.Sleep(ctx, time.Microsecond)
-				}
-			})
-			b.ReportAllocs()
-			b.ResetTimer()
-			e.Run()
-			b.StopTimer()
-			_ = e.Close()
-		})
-	}
+	b.Run("tasks=1", func(b *testing.B) { benchRun(b, runSleep(1), 2*b.N) })
+	b.Run("tasks=100", func(b *testing.B) { benchRun(b, runSleep(100), 2*b.N) })
+	b.Run("tasks=10000", func(b *testing.B) { benchRun(b, runSleep(10_000), 2*b.N) })
 }
 
 // BenchmarkTimer holds n pending events and replaces one: push and pop, or push
@@ -221,14 +248,4 @@ func BenchmarkEmit(b *testing.B) {
 }
 
 // BenchmarkEvent is a callback that schedules the next one.
-func BenchmarkEvent(b *testing.B) {
-	e := New(Config{Source: fifoSource{}, Strict: true, MaxSteps: uint64(b.N + 1000)})
-	var again func(any)
-	again = func(any) { e.After(1000, again, nil) }
-	for i := range 1000 {
-		e.After(time.Duration(i), again, nil)
-	}
-	b.ReportAllocs()
-	b.ResetTimer()
-	e.Run()
-}
+func BenchmarkEvent(b *testing.B) { benchRun(b, runEvents(1000), b.N) }

@@ -102,30 +102,3 @@ func TestCrashUnwinds(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-func TestReplayGivesTheSameHash(t *testing.T) {
-	run := func(src Source) Result {
-		e := New(Config{Source: src, Record: true, Trace: TraceFull})
-		defer e.Close()
-		for _, name := range []string{"a", "b", "c"} {
-			p := e.Process(name)
-			s := e.Stream("delay", name)
-			p.Start(func(ctx context.Context) {
-				for range 20 {
-					p.Yield(Op{Verb: "get", Key: "x"})
-					if s.Hit(200_000) {
-						_ = p.Sleep(ctx, s.Duration(Dist{Mean: time.Second, Max: time.Minute}))
-					}
-				}
-			})
-		}
-		return e.Run()
-	}
-	for seed := range uint64(50) {
-		a := run(NewSeed(seed))
-		b := run(NewReplay(a.Schedule))
-		if a.Hash != b.Hash || b.Diverged {
-			t.Fatalf("seed %d: %x %x diverged=%v", seed, a.Hash, b.Hash, b.Diverged)
-		}
-	}
-}
