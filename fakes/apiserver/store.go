@@ -102,6 +102,9 @@ func (st *Store) RegisterKind(k *registry.Kind) error { return st.kinds.Register
 // added.
 func (st *Store) Hook(h admission.Hook) { st.hooks.Add(h) }
 
+// Authorizer returns what is asked about every request that has a User, or nil.
+func (st *Store) Authorizer() authz.Authorizer { return st.opts.Authorizer }
+
 // Scheme returns the scheme that says which kinds are Go types.
 func (st *Store) Scheme() *runtime.Scheme { return st.opts.Scheme }
 

@@ -78,7 +78,7 @@ func (h *Handler) resourceList(gv schema.GroupVersion) *answer {
 		}
 	}
 	if len(list.APIResources) == 0 {
-		a, err := h.unknown(gv)
+		a, err := h.notServed(gv)
 		if err != nil {
 			return errorAnswer(err)
 		}

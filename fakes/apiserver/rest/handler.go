@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -64,6 +65,9 @@ func (h *Handler) answer(r *http.Request) *answer {
 	}
 	t, ok := parseTarget(r.URL.Path)
 	if !ok {
+		if err := h.mayRead(r, user); err != nil {
+			return errorAnswer(err)
+		}
 		return h.discovery(r)
 	}
 	a, err := h.resource(r, t, user)
@@ -77,7 +81,7 @@ func (h *Handler) answer(r *http.Request) *answer {
 func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*answer, error) {
 	kind, found := h.store.Lookup(t.resource)
 	if !found {
-		return h.unknown(t.resource.GroupVersion())
+		return h.unknown(r, t, user)
 	}
 	if t.misplaced(kind) {
 		return nil, errNoResource()
@@ -118,9 +122,23 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 	return respond(response, req, e)
 }
 
-// unknown answers for a resource that is not there. Built-in groups answer in
-// JSON; where there is none, or only custom resources, the mux answers.
-func (h *Handler) unknown(gv schema.GroupVersion) (*answer, error) {
+// unknown answers for a resource that is not there: to whom it is forbidden,
+// that; else see notServed.
+func (h *Handler) unknown(r *http.Request, t target, user *apiserver.User) (*answer, error) {
+	_, err := h.caller.Call(r.Context(), &apiserver.Request{
+		Verb: t.verb(r.Method, wantsWatch(r.URL.Query())), Resource: t.resource, Subresource: t.subresource,
+		Namespace: t.namespace, Name: t.name, User: user,
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	return h.notServed(t.resource.GroupVersion())
+}
+
+// notServed answers for a group and version without such a resource. Built-in
+// groups answer in JSON; where there is none, or only custom resources, the mux
+// answers.
+func (h *Handler) notServed(gv schema.GroupVersion) (*answer, error) {
 	for _, r := range h.store.Resources() {
 		if r.Group == gv.Group && !r.Custom {
 			return nil, errNoResource()

@@ -2,9 +2,11 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
 )
 
 // Groups that the server puts users into.
@@ -47,4 +49,33 @@ func (h *Handler) authenticate(r *http.Request) (*apiserver.User, error) {
 		return nil, errUnauthorized()
 	}
 	return user, nil
+}
+
+// publicPaths are open to everybody and discoveryPaths, with all below them, to
+// everybody who is known: the rules of the default roles
+// system:public-info-viewer and system:discovery.
+var (
+	publicPaths    = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
+	discoveryPaths = []string{"/api", "/apis", "/openapi"}
+)
+
+// mayRead asks for permission to a path that is no resource.
+func (h *Handler) mayRead(r *http.Request, user *apiserver.User) error {
+	authorizer := h.store.Authorizer()
+	path := r.URL.Path
+	if user == nil || authorizer == nil || slices.Contains(publicPaths, path) {
+		return nil
+	}
+	if slices.Contains(user.Groups, groupAuthenticated) {
+		for _, prefix := range discoveryPaths {
+			if path == prefix || strings.HasPrefix(path, prefix+"/") {
+				return nil
+			}
+		}
+	}
+	asked := &authz.Attributes{User: user, Verb: strings.ToLower(r.Method), Path: path}
+	if ok, reason := authorizer.Authorize(asked); !ok {
+		return authz.Forbidden(asked, reason)
+	}
+	return nil
 }
