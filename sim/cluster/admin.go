@@ -1,0 +1,36 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// touching is an API server that answers at once; writes make properties look.
+type touching struct {
+	*apiserver.Server
+	eng *engine.Engine
+}
+
+// Call implements apiserver.Caller.
+func (t touching) Call(ctx context.Context, req *apiserver.Request) (*apiserver.Response, error) {
+	resp, err := t.Server.Call(ctx, req)
+	if err == nil && req.Verb.Write() {
+		t.eng.Touch()
+	}
+	return resp, err
+}
+
+// Store lets clients find out which kinds there are.
+func (c caller) Store() *apiserver.Store { return c.proc.cluster.store }
+
+// kube returns the process's API client; it lives through all incarnations.
+func (p *Process) kube() client.Client {
+	if p.client == nil {
+		p.client = apiclient.New(caller{p}, p.cluster.cfg.Scheme, apiclient.WithUserAgent(p.agent))
+	}
+	return p.client
+}

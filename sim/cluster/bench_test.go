@@ -1,0 +1,191 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// The toy workload: on each node a controller watches its own objects. An
+// outsider changes one of them every five seconds; the controller reads the
+// object, writes what it has done, and reads its node's lease: three API calls.
+const (
+	objectsPerNode = 10
+	changeEvery    = 5 * time.Second
+)
+
+type toy struct {
+	kube client.Client
+	rest client.ObjectKey
+	c    *cluster.Env
+}
+
+func (t *toy) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	var seen corev1.ConfigMap
+	if err := t.c.Cache.Get(ctx, req.NamespacedName, &seen); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if seen.Data["done"] == seen.Data["want"] {
+		return reconcile.Result{}, nil
+	}
+	var o corev1.ConfigMap
+	if err := t.kube.Get(ctx, req.NamespacedName, &o); err != nil {
+		return reconcile.Result{}, err
+	}
+	o.Data["done"] = o.Data["want"]
+	if err := t.kube.Update(ctx, &o); err != nil {
+		return reconcile.Result{}, err
+	}
+	var lease corev1.ConfigMap
+	return reconcile.Result{}, t.kube.Get(ctx, t.rest, &lease)
+}
+
+// toyCluster builds the toy world.
+func toyCluster(nodes int, seed uint64, horizon time.Duration) *cluster.Cluster {
+	c := cluster.New(cluster.Config{
+		Engine: engine.Config{Source: engine.NewSeed(seed), Horizon: horizon},
+		Nodes:  nodes,
+	})
+	for _, n := range c.Nodes() {
+		addToyNode(c, n)
+	}
+	return c
+}
+
+func addToyNode(c *cluster.Cluster, n *cluster.Node) {
+	mine := map[string]string{"node": n.Name()}
+	keys := make([]client.ObjectKey, objectsPerNode)
+	for i := range keys {
+		keys[i] = client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("%s-%d", n.Name(), i)}
+		must(c.Admin().Create(context.Background(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: keys[i].Name, Labels: mine},
+			Data:       map[string]string{"want": "a", "done": "a"},
+		}))
+	}
+	rest := client.ObjectKey{Namespace: "kube-node-lease", Name: n.Name()}
+	must(c.Admin().Create(context.Background(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: rest.Namespace, Name: rest.Name},
+	}))
+	n.Process(cluster.ProcessSpec{Name: "agent", Main: func(ctx context.Context, env *cluster.Env) {
+		_ = env.Run(ctx, kube.Controller{
+			Name:       "toy",
+			Reconciler: &toy{kube: env.Kube, rest: rest, c: env},
+			Watches:    []kube.Watch{{Object: &corev1.ConfigMap{}, Namespace: "default", Selector: labels.SelectorFromSet(mine)}},
+		})
+	}})
+	d := &driver{c: c, keys: keys, stream: c.Engine().Stream("driver", n.Name())}
+	c.Engine().After(d.pause(), drive, d)
+}
+
+// driver is the outsider of one node.
+type driver struct {
+	c      *cluster.Cluster
+	keys   []client.ObjectKey
+	stream *engine.Stream
+	n      int
+}
+
+var wants = [...]string{"a", "b", "c", "d"}
+
+func (d *driver) pause() time.Duration {
+	return d.stream.Duration(engine.Dist{Mean: changeEvery, Max: 16 * changeEvery})
+}
+
+func drive(arg any) {
+	d := arg.(*driver)
+	var o corev1.ConfigMap
+	must(d.c.Admin().Get(context.Background(), d.keys[d.stream.Intn(len(d.keys))], &o))
+	d.n++
+	o.Data["want"] = wants[d.n%len(wants)]
+	must(d.c.Admin().Update(context.Background(), &o))
+	d.c.Engine().After(d.pause(), drive, d)
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// BenchmarkEvents is the cost of an engine event of the toy workload. The
+// cluster is built and has listed before the clock starts.
+func BenchmarkEvents(b *testing.B) {
+	for _, nodes := range []int{3, 100, 1000, 5000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			c := toyCluster(nodes, 1, 0)
+			warm := c.Engine().RunUntil(10 * time.Second)
+			if warm.Err != nil {
+				b.Fatal(warm.Err)
+			}
+			runtime.GC()
+			steps := warm.Steps
+			elapsed := 10 * time.Second
+			slice := time.Duration(int64(60*time.Second) * 3 / int64(nodes))
+			b.ReportAllocs()
+			b.ResetTimer()
+			for steps-warm.Steps < uint64(b.N) {
+				elapsed += slice
+				res := c.Engine().RunUntil(elapsed)
+				if res.Err != nil {
+					b.Fatal(res.Err)
+				}
+				steps = res.Steps
+			}
+			b.StopTimer()
+			done := float64(steps - warm.Steps)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/done, "ns/event")
+			b.ReportMetric(done/b.Elapsed().Seconds(), "events/s")
+			b.ReportMetric((elapsed-10*time.Second).Seconds()*float64(nodes)/3600/b.Elapsed().Seconds(), "node-hours/s")
+			must(c.Close())
+		})
+	}
+}
+
+// BenchmarkRun is a whole run of three light nodes over a virtual minute, with
+// set-up.
+func BenchmarkRun(b *testing.B) {
+	b.ReportAllocs()
+	for i := range b.N {
+		c := toyCluster(3, uint64(i), time.Minute)
+		if res := c.Run(); res.Err != nil {
+			b.Fatal(res.Err)
+		}
+		must(c.Close())
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}
+
+// BenchmarkIdleNode is the memory of a node that does nothing but watch its ten
+// objects.
+func BenchmarkIdleNode(b *testing.B) {
+	const nodes = 1000
+	for range b.N {
+		before := memory()
+		c := toyCluster(nodes, 1, 0)
+		if res := c.Engine().RunUntil(500 * time.Millisecond); res.Err != nil {
+			b.Fatal(res.Err)
+		}
+		b.ReportMetric(float64(memory()-before)/nodes, "B/node")
+		must(c.Close())
+	}
+}
+
+// memory is what is live on the heap and on stacks.
+func memory() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}

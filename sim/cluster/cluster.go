@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+	"github.com/seedbed-sim/seedbed/sim/network"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Cluster is one simulated cluster during one run. It is used on one goroutine.
+type Cluster struct {
+	cfg       Config
+	eng       *engine.Engine
+	store     *apiserver.Store
+	instances []*Instance
+	admin     client.Client
+
+	nodes         []*Node
+	nodeByName    map[string]*Node
+	control       *Node
+	processes     []*Process
+	processByName map[string]*Process
+	kubelet       kubelet
+	workloads     []*Workload
+
+	faults   faults
+	net      *network.Network
+	cuts     map[link]int
+	bad      []*Fault // network faults in force
+	kinds    map[reflect.Type]*kind
+	lists    map[reflect.Type]*kind
+	rawKinds map[schema.GroupVersionKind]*kind
+	keys     *keyTable
+	full     bool // the trace keeps its records
+	freeReq  *request
+	freeDel  *delivery
+}
+
+// New builds a cluster at virtual time zero. Nothing has happened yet; add
+// processes, then Run.
+func New(cfg Config) *Cluster {
+	cfg = cfg.withDefaults()
+	eng := engine.New(cfg.Engine)
+	api := cfg.API
+	api.Clock, api.Entropy, api.Scheme = trueClock{eng}, eng.Entropy("apiserver"), cfg.Scheme
+	c := &Cluster{
+		cfg: cfg, eng: eng, store: apiserver.NewStore(api),
+		nodeByName:    make(map[string]*Node, cfg.Nodes+1),
+		processByName: map[string]*Process{},
+		kinds:         map[reflect.Type]*kind{},
+		lists:         map[reflect.Type]*kind{},
+		rawKinds:      map[schema.GroupVersionKind]*kind{},
+		keys:          newKeyTable(),
+		full:          cfg.Engine.Trace == engine.TraceFull,
+	}
+	c.net = network.New(eng, cfg.Network)
+	c.control = c.addNode("control-plane")
+	c.nodes = c.nodes[:0]
+	for i := range cfg.APIServers {
+		name := "apiserver-" + strconv.Itoa(i)
+		c.instances = append(c.instances, &Instance{
+			cluster: c, name: name, node: c.control, server: apiserver.NewServer(c.store, name),
+		})
+	}
+	c.admin = apiclient.New(touching{c.instances[0].server, eng}, cfg.Scheme)
+	for i := range cfg.Nodes {
+		c.addNode("node-" + strconv.Itoa(i+1))
+	}
+	c.kubelet.c = c
+	if cfg.NodeObjects {
+		c.kubelet.registerNodes()
+	}
+	c.begin(cfg.Profile)
+	return c
+}
+
+func (c *Cluster) addNode(name string) *Node {
+	n := &Node{cluster: c, name: name, index: len(c.nodes)}
+	c.nodes = append(c.nodes, n)
+	c.nodeByName[name] = n
+	return n
+}
+
+// Engine is the deterministic engine below the cluster.
+func (c *Cluster) Engine() *engine.Engine { return c.eng }
+
+// Store is the etcd of the cluster.
+func (c *Cluster) Store() *apiserver.Store { return c.store }
+
+// Instances returns the API servers.
+func (c *Cluster) Instances() []*Instance { return c.instances }
+
+// Admin is an API client without latency, faults or limits: for set-up, for the
+// driver of a scenario and for properties. It reads and writes the store itself.
+func (c *Cluster) Admin() client.Client { return c.admin }
+
+// Nodes returns the nodes in order, without the control plane's machine.
+func (c *Cluster) Nodes() []*Node { return c.nodes }
+
+// Node returns the node of that name, or nil. "control-plane" is the machine of
+// the API servers and of the processes that belong to no node.
+func (c *Cluster) Node(name string) *Node { return c.nodeByName[name] }
+
+// ControlPlane is the machine on which controllers run.
+func (c *Cluster) ControlPlane() *Node { return c.control }
+
+// Processes returns all processes in the order in which they were added.
+func (c *Cluster) Processes() []*Process { return c.processes }
+
+// Process returns the process of that name, or nil.
+func (c *Cluster) Process(name string) *Process { return c.processByName[name] }
+
+// Story puts a line of narration into the trace.
+func (c *Cluster) Story(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	c.emit("story", "", "says", text, 0, text)
+}
+
+// Run runs the cluster on the calling goroutine until its horizon, a failure,
+// Stop, or until nothing is left to happen.
+func (c *Cluster) Run() engine.Result { return c.eng.Run() }
+
+// Close ends all tasks. It reports a task that does not end.
+func (c *Cluster) Close() error { return c.eng.Close() }
+
+// Narrate puts an event of the driver of a run into the trace.
+func (c *Cluster) Narrate(kind, actor, verb, detail string) {
+	c.emit(kind, actor, verb, "", 0, detail)
+}
+
+// CeaseAt is the virtual time at which all faults end, or zero.
+func (c *Cluster) CeaseAt() time.Duration { return c.cfg.Profile.CeaseAt }

@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/sim/disk"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+	"github.com/seedbed-sim/seedbed/sim/network"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+)
+
+// Config says what a cluster consists of before anything happens in it. The
+// zero value of every field but Engine.Source has a useful meaning.
+type Config struct {
+	// Engine configures the run: where choices come from, when it ends.
+	Engine engine.Config
+
+	// Nodes is how many nodes there are: "node-1", "node-2", …
+	Nodes int
+
+	// NodeObjects registers the nodes with the API server as Node objects.
+	NodeObjects bool
+
+	// APIServers is how many API servers share the store; zero means one.
+	APIServers int
+
+	// Scheme knows the Go types of kinds; nil means client-go's.
+	Scheme *runtime.Scheme
+
+	// API passes further options to the API server's store. Clock, Entropy and
+	// Scheme are set here.
+	API apiserver.Options
+
+	// Latency of one way between a process and an API server.
+	Latency engine.Dist
+
+	// Network is the quality of the links between machines, and Disk that of the
+	// nodes' disks.
+	Network network.Quality
+	Disk    disk.Options
+
+	// Client is how the processes' API clients behave.
+	Client ClientConfig
+
+	// Profile is the trouble that the cluster lives with from the start.
+	Profile Profile
+}
+
+// ClientConfig describes API clients.
+type ClientConfig struct {
+	// Timeout is how long a client waits on a connection that went silent
+	// before it gives up on it; zero means 45 s, which is what HTTP/2 health
+	// checks of client-go come to.
+	Timeout time.Duration
+
+	// Retries is how often a client repeats by itself a request that was
+	// answered with Retry-After, or a read whose connection broke; zero means
+	// 10 as in client-go, negative means never.
+	Retries int
+}
+
+// defaultLatency is that of a healthy cluster: a millisecond, seldom twenty.
+var defaultLatency = engine.Dist{Min: 200 * time.Microsecond, Mean: time.Millisecond, Max: 20 * time.Millisecond}
+
+func (c Config) withDefaults() Config {
+	if c.APIServers <= 0 {
+		c.APIServers = 1
+	}
+	if c.Scheme == nil {
+		c.Scheme = clientscheme.Scheme
+	}
+	if c.Latency == (engine.Dist{}) {
+		c.Latency = defaultLatency
+	}
+	if c.Network == (network.Quality{}) {
+		c.Network = defaultQuality
+	}
+	if c.Client.Timeout <= 0 {
+		c.Client.Timeout = 45 * time.Second
+	}
+	switch {
+	case c.Client.Retries == 0:
+		c.Client.Retries = 10
+	case c.Client.Retries < 0:
+		c.Client.Retries = 0
+	}
+	return c
+}

@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// faults is what is wrong with a cluster at present.
+type faults struct {
+	active  []*activeFault
+	ongoing []*ongoing
+	started int
+	ceased  bool
+	strikes map[string]int // by kind
+}
+
+// activeFault is a Fault that may strike now.
+type activeFault struct {
+	fault   Fault
+	kind    *FaultKind
+	id      int
+	slot    int
+	tick    engine.Timer
+	stopped bool
+}
+
+// ongoing is the effect of a strike that lasts: undo ends it.
+type ongoing struct {
+	fault *activeFault
+	undo  func()
+	timer engine.Timer
+}
+
+// strike is one stroke of a timed fault.
+type strike struct {
+	fault *activeFault
+	spans *engine.Stream // everything about this stroke: what, where, how long
+}
+
+// span draws how long the stroke lasts.
+func (s *strike) span() time.Duration { return s.spans.Duration(s.fault.fault.Span) }
+
+// begin schedules the faults of a profile.
+func (c *Cluster) begin(p Profile) {
+	for _, f := range p.draw(c.eng).Faults {
+		c.schedule(f)
+	}
+	if p.CeaseAt > 0 {
+		c.eng.After(p.CeaseAt, func(any) { c.CeaseFaults() }, nil)
+	}
+}
+
+// schedule begins f at its From and ends it at its Until.
+func (c *Cluster) schedule(f Fault) {
+	if f.From > c.eng.Elapsed() {
+		c.eng.After(f.From-c.eng.Elapsed(), func(any) { c.StartFault(f) }, nil)
+		return
+	}
+	c.StartFault(f)
+}
+
+// StartFault switches a fault on, until StopFault, its Until, or CeaseFaults.
+// It panics if the fault is not valid.
+func (c *Cluster) StartFault(f Fault) (stop func()) {
+	if err := f.Validate(); err != nil {
+		panic("cluster: " + err.Error())
+	}
+	if c.faults.ceased {
+		return func() {}
+	}
+	k := faultKinds[f.Kind]
+	a := &activeFault{fault: f.withDefaults(k), kind: k, id: c.faults.started}
+	c.faults.started++
+	c.faults.active = append(c.faults.active, a)
+	switch k.Sites[0] {
+	case SiteTimed:
+		c.tick(a)
+	case SiteHeld:
+		c.stroke(a, "held")
+	default:
+		c.aimAll()
+	}
+	if f.Until > 0 {
+		c.eng.After(f.Until-c.eng.Elapsed(), func(any) { c.stopFault(a) }, nil)
+	}
+	return func() { c.stopFault(a) }
+}
+
+func (c *Cluster) stopFault(a *activeFault) {
+	if a.stopped {
+		return
+	}
+	a.stopped = true
+	a.tick.Cancel()
+	c.faults.active = slices.DeleteFunc(c.faults.active, func(x *activeFault) bool { return x == a })
+	for _, o := range slices.Clone(c.faults.ongoing) {
+		if o.fault == a {
+			c.end(o)
+		}
+	}
+	c.aimAll()
+}
+
+// CeaseFaults ends all faults and their effects, for good: partitions heal,
+// nodes, processes and API servers come up, clocks are right again. From here on
+// the cluster must recover.
+func (c *Cluster) CeaseFaults() {
+	if c.faults.ceased {
+		return
+	}
+	c.emit("story", "", "cease", "", 0, "from here on nothing goes wrong any more")
+	for len(c.faults.active) > 0 {
+		c.stopFault(c.faults.active[0])
+	}
+	c.faults.ceased = true
+}
+
+// Ceased reports whether faults have ceased.
+func (c *Cluster) Ceased() bool { return c.faults.ceased }
+
+func (c *Cluster) aimAll() {
+	for _, p := range c.processes {
+		c.aim(p)
+	}
+}
+
+// tick gives a timed fault its next opportunity, one period from now.
+func (c *Cluster) tick(a *activeFault) {
+	a.tick = c.eng.After(a.fault.Every, func(any) {
+		a.slot++
+		c.tick(a)
+		if c.eng.Stream("fault/"+a.kind.Name, itoa(a.id)).Hit(a.fault.Rate) {
+			c.stroke(a, itoa(a.slot))
+		}
+	}, nil)
+}
+
+// stroke lets a timed fault strike. Everything about one stroke is drawn from a
+// stream of its own, so that removing it leaves all others as they were.
+func (c *Cluster) stroke(a *activeFault, slot string) {
+	s := &strike{fault: a, spans: c.eng.Stream("span/"+a.kind.Name, itoa(a.id)+"/"+slot)}
+	undo := a.kind.timed(c, s)
+	if undo == nil {
+		return
+	}
+	o := &ongoing{fault: a, undo: undo}
+	c.faults.ongoing = append(c.faults.ongoing, o)
+	if a.kind.Sites[0] == SiteTimed {
+		o.timer = c.eng.After(s.span(), func(any) { c.end(o) }, nil)
+	}
+}
+
+func (c *Cluster) end(o *ongoing) {
+	i := slices.Index(c.faults.ongoing, o)
+	if i < 0 {
+		return
+	}
+	c.faults.ongoing = slices.Delete(c.faults.ongoing, i, i+1)
+	o.timer.Cancel()
+	o.undo()
+}
+
+// pick chooses one of the entities that match the fault's target.
+func pick[T interface{ Name() string }](s *strike, all []T) (one T, ok bool) {
+	var fit []T
+	for _, x := range all {
+		if match(s.fault.fault.Target, x.Name()) {
+			fit = append(fit, x)
+		}
+	}
+	if len(fit) == 0 {
+		return one, false
+	}
+	return fit[s.spans.Intn(len(fit))], true
+}

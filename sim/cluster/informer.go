@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Informer is the cache of one set of objects in one incarnation of a process.
+// Its objects are shared with the API server and with all other caches: nobody
+// may change them.
+type Informer struct {
+	proc      *Process
+	kind      *kind
+	namespace string
+	name      string
+	selector  labels.Selector
+	fields    fields.Selector // metadata.name, if name is set
+
+	reflector reflector
+	items     map[types.NamespacedName]Object
+	sorted    []Object // of items; nil when out of date
+	synced    bool
+	waiters   []*engine.Wait
+	handlers  []handler
+}
+
+// handler receives the changes of an informer. A nil old is an addition, a nil
+// new a deletion; first says that the object came with the first list.
+type handler interface {
+	changed(old, new Object, first bool)
+}
+
+// scope narrows an informer.
+type scope struct {
+	namespace, name string
+	selector        labels.Selector
+}
+
+func newInformer(p *Process, k *kind, s scope) *Informer {
+	inf := &Informer{
+		proc: p, kind: k, namespace: s.namespace, name: s.name, selector: s.selector,
+		items: map[types.NamespacedName]Object{},
+	}
+	if s.name != "" {
+		inf.fields = fields.OneTermEqualSelector("metadata.name", s.name)
+	}
+	inf.reflector.inf = inf
+	return inf
+}
+
+// covers reports whether an object of that name belongs to the informer, as far
+// as its name tells.
+func (i *Informer) covers(namespace, name string) bool {
+	return (i.namespace == "" || i.namespace == namespace) && (i.name == "" || i.name == name)
+}
+
+// equal reports whether the informer has just that scope.
+func (i *Informer) equal(s scope) bool {
+	return i.namespace == s.namespace && i.name == s.name && selectorText(i.selector) == selectorText(s.selector)
+}
+
+func selectorText(s labels.Selector) string {
+	if s == nil {
+		return ""
+	}
+	return s.String()
+}
+
+// apply takes over one event of the watch.
+func (i *Informer) apply(ev apiserver.Event) {
+	if ev.Type == watch.Bookmark {
+		return
+	}
+	key := nameOf(ev.Object)
+	old := i.items[key]
+	if ev.Type == watch.Deleted {
+		if old == nil {
+			return
+		}
+		delete(i.items, key)
+		i.sorted = nil
+		i.tell(ev.Object, nil, false)
+		return
+	}
+	o := i.kind.convert(ev.Object)
+	i.items[key] = o
+	if old == nil || i.sorted != nil {
+		i.sorted = nil
+	}
+	i.tell(old, o, false)
+}
+
+// replace makes the cache equal to a list. Handlers see the difference, not the
+// steps that led to it.
+func (i *Informer) replace(list []Object) {
+	slices.SortFunc(list, compare)
+	before := i.snapshot()
+	first := !i.synced
+	i.items = make(map[types.NamespacedName]Object, len(list))
+	for n, o := range list {
+		list[n] = i.kind.convert(o)
+		i.items[nameOf(o)] = list[n]
+	}
+	i.sorted = list
+	at := 0
+	for _, o := range list {
+		for at < len(before) && compare(before[at], o) < 0 {
+			at++
+		}
+		var old Object
+		if at < len(before) && compare(before[at], o) == 0 {
+			old = before[at]
+		}
+		i.tell(old, o, first)
+	}
+	for _, o := range before {
+		if _, still := i.items[nameOf(o)]; !still {
+			i.tell(o, nil, false)
+		}
+	}
+	if first {
+		i.synced = true
+		for _, w := range i.waiters {
+			w.Done()
+		}
+		i.waiters = nil
+	}
+}
+
+func (i *Informer) tell(old, new Object, first bool) {
+	for _, h := range i.handlers {
+		h.changed(old, new, first)
+	}
+}
+
+// handle adds a handler, which is told of everything that is there already.
+func (i *Informer) handle(h handler) {
+	i.handlers = append(i.handlers, h)
+	for _, o := range i.snapshot() {
+		h.changed(nil, o, true)
+	}
+}
+
+// snapshot returns the objects, sorted by namespace and name. The slice is not
+// changed later, nor may the caller change it.
+func (i *Informer) snapshot() []Object {
+	if i.sorted == nil && len(i.items) > 0 {
+		i.sorted = make([]Object, 0, len(i.items))
+		for _, o := range i.items { // sorted next
+			i.sorted = append(i.sorted, o)
+		}
+		slices.SortFunc(i.sorted, compare)
+	}
+	return i.sorted
+}
+
+// inNamespace returns the part of snapshot in one namespace.
+func (i *Informer) inNamespace(ns string) []Object {
+	all := i.snapshot()
+	if ns == "" {
+		return all
+	}
+	lo, _ := slices.BinarySearchFunc(all, ns, func(o Object, ns string) int { return cmp.Compare(o.GetNamespace(), ns) })
+	hi := lo
+	for hi < len(all) && all[hi].GetNamespace() == ns {
+		hi++
+	}
+	return all[lo:hi]
+}
+
+func compare(a, b Object) int {
+	if c := cmp.Compare(a.GetNamespace(), b.GetNamespace()); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.GetName(), b.GetName())
+}

@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim/disk"
+)
+
+// Node is one machine: it has a disk, a clock and a place in the network, and
+// processes run on it.
+type Node struct {
+	cluster   *Cluster
+	name      string
+	index     int
+	disk      *disk.Disk
+	down      bool
+	boots     int
+	offset    time.Duration // of its wall clock
+	drift     int64         // of its clocks, in parts per million
+	processes []*Process
+}
+
+// Name is "node-1", "node-2", …; the machine of the control plane is
+// "control-plane".
+func (n *Node) Name() string { return n.name }
+
+// Processes returns the processes placed on the node, in the order in which
+// they were added. The slice belongs to the node.
+func (n *Node) Processes() []*Process { return n.processes }
+
+// Down reports whether the node is down.
+func (n *Node) Down() bool { return n.down }
+
+// Disk is the node's disk. It survives crashes of processes; a crash of the node
+// loses what was not synced.
+func (n *Node) Disk() *disk.Disk {
+	if n.disk == nil {
+		n.disk = disk.New(n.cluster.eng, n.name, n.cluster.cfg.Disk)
+	}
+	return n.disk
+}
+
+// Process adds a process to the node and starts it at the present time.
+func (n *Node) Process(spec ProcessSpec) *Process {
+	p := n.cluster.newProcess(n, spec)
+	p.Start()
+	return p
+}
+
+// Crash takes the node down with all its processes; its disk loses what was not
+// synced.
+func (n *Node) Crash() {
+	if n.down {
+		return
+	}
+	n.down = true
+	n.cluster.emit("proc", n.name, "crash", "", 0, "the node goes down")
+	for _, p := range n.processes {
+		p.unschedule()
+		p.crash("goes down with its node")
+	}
+	if n.disk != nil {
+		n.disk.PowerLoss()
+	}
+	n.cluster.net.Host(n.name).SetUp(false)
+	n.cluster.kubelet.nodeDown(n)
+}
+
+// Start boots the node: all its processes start, without back-off.
+func (n *Node) Start() {
+	if !n.down {
+		return
+	}
+	n.down = false
+	n.boots++
+	n.cluster.emit("proc", n.name, "boot", "", 0, "the node is up again")
+	n.cluster.net.Host(n.name).SetUp(true)
+	n.cluster.kubelet.nodeUp(n)
+	for _, p := range n.processes {
+		p.ends = 0
+		if !p.stopped {
+			p.schedule(p.spec.Restart.after(0))
+		}
+	}
+}
+
+// Restart crashes the node and boots it after d.
+func (n *Node) Restart(d time.Duration) {
+	n.Crash()
+	n.cluster.eng.After(d, func(any) { n.Start() }, nil)
+}
+
+// SetClock makes the wall clock of the node wrong by offset from now on, and
+// fast by drift parts per million. Durations measured by sleeping are stretched
+// by drift, not by offset.
+func (n *Node) SetClock(offset time.Duration, drift int64) {
+	n.offset, n.drift = offset, drift
+	n.cluster.emit("fault", n.name, "clock", "", uint64(offset), "its clock is off by "+offset.String())
+	for _, p := range n.processes {
+		p.proc.SetClock(offset, drift)
+	}
+}

@@ -1,0 +1,281 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// sink receives what comes out of a watch, in the process that opened it.
+type sink interface {
+	// refused says that the watch was not opened.
+	refused(err error)
+
+	// event is called for each event, in the order of the server.
+	event(ev apiserver.Event)
+
+	// ended says that the stream is over: nil if the server closed it in order,
+	// else how the connection broke.
+	ended(err error)
+}
+
+// session is one open watch: a cursor in an API server's history, and a
+// connection over which events arrive first in, first out, each after a latency
+// of its own.
+type session struct {
+	proc  *Process
+	inc   int
+	inst  *Instance
+	epoch int
+	sink  sink
+	req   apiserver.Request
+	key   string
+
+	stream *apiserver.Watch // nil until the server has accepted
+	slot   int              // in inst.sessions
+	last   time.Duration    // when the latest event sent will arrive
+	expiry engine.Timer     // of timeoutSeconds
+	ticker engine.Timer     // of bookmarks
+	cutOff bool             // the network is partitioned
+	giveUp engine.Timer     // runs while cutOff
+	closed bool             // the client does not listen any more
+	hungUp bool             // the server does not send any more
+}
+
+// bookmarkEvery is how often an API server sends a bookmark on a quiet watch.
+const bookmarkEvery = time.Minute
+
+// openWatch sends the request for a watch; the rest happens in s.
+func (p *Process) openWatch(req *apiserver.Request, to sink) *session {
+	s := &session{proc: p, inc: p.incarnation, sink: to, req: *req, slot: -1}
+	s.key = p.cluster.keys.of(req)
+	if s.req.User == nil {
+		s.req.User = p.spec.User
+	}
+	c := p.cluster
+	d := p.latency.Duration(c.cfg.Latency)
+	inst, err := p.connect()
+	switch {
+	case err != nil:
+		s.fail(d, transportError(req, err))
+	case !c.reaches(p.node, inst.node):
+		p.drop()
+		s.fail(c.cfg.Client.Timeout, transportError(req, errNoRoute))
+	default:
+		s.inst, s.epoch = inst, inst.epoch
+		c.eng.After(d, accept, s)
+	}
+	return s
+}
+
+// accept runs when the request reaches the API server.
+func accept(arg any) {
+	s := arg.(*session)
+	p := s.proc
+	c := p.cluster
+	d := p.latency.Duration(c.cfg.Latency)
+	if s.closed {
+		return
+	}
+	if s.inst.epoch != s.epoch {
+		p.drop()
+		s.fail(d, transportError(&s.req, s.inst.brokenBy()))
+		return
+	}
+	if err := p.strikeOpen(s); err != nil {
+		c.traceWatch(s, err)
+		s.fail(d, err)
+		return
+	}
+	w, err := s.inst.watch(&s.req)
+	c.traceWatch(s, err)
+	if err != nil {
+		s.fail(d, err)
+		return
+	}
+	s.stream = w
+	s.slot = len(s.inst.sessions)
+	s.inst.sessions = append(s.inst.sessions, s)
+	if t := s.req.TimeoutSeconds; t != nil && *t > 0 {
+		s.expiry = c.eng.After(time.Duration(*t)*time.Second, expire, s)
+	}
+	if s.req.AllowWatchBookmarks {
+		s.ticker = c.eng.After(bookmarkEvery, bookmark, s)
+	}
+	if !c.reaches(s.inst.node, p.node) {
+		s.partitioned()
+	}
+	w.OnReady(s.pump)
+}
+
+// pump sends every event that the server has for the watch.
+func (s *session) pump() {
+	if s.hungUp || s.cutOff {
+		return
+	}
+	p := s.proc
+	for {
+		ev, ok := s.stream.Next()
+		if !ok {
+			break
+		}
+		if p.sites.watch != nil && !p.strikeWatch(s) {
+			return
+		}
+		s.sendEvent(ev)
+	}
+	if s.stream.Ended() {
+		s.hangUp(nil)
+	}
+}
+
+// delivery is one event of a watch on its way to the client.
+type delivery struct {
+	session *session
+	event   apiserver.Event
+	end     bool
+	err     error
+	next    *delivery
+}
+
+func (s *session) sendEvent(ev apiserver.Event) {
+	c := s.proc.cluster
+	d := c.newDelivery()
+	d.session, d.event = s, ev
+	c.eng.After(s.arrival(), arrive, d)
+}
+
+// arrival is how long from now the next thing sent on the session takes: never
+// less than what was sent before.
+func (s *session) arrival() time.Duration {
+	p := s.proc
+	now := p.eng.Elapsed()
+	at := max(now+p.watchLatency.Duration(p.cluster.cfg.Latency), s.last)
+	s.last = at
+	return at - now
+}
+
+// arrive runs when an event, or the end, reaches the client's host.
+func arrive(arg any) {
+	d := arg.(*delivery)
+	s := d.session
+	if s.closed || s.inc != s.proc.incarnation || !s.proc.alive {
+		s.proc.cluster.freeDelivery(d)
+		return
+	}
+	s.proc.proc.Deliver(receive, d)
+}
+
+// receive is arrive inside the process.
+func receive(arg any) {
+	d := arg.(*delivery)
+	s, ev, end, err := d.session, d.event, d.end, d.err
+	s.proc.cluster.freeDelivery(d)
+	switch {
+	case s.closed:
+	case !end:
+		s.sink.event(ev)
+	case s.stream == nil:
+		s.closed = true
+		s.sink.refused(err)
+	default:
+		s.closed = true
+		s.sink.ended(err)
+	}
+}
+
+// fail tells the client after d that the watch was not opened.
+func (s *session) fail(d time.Duration, err error) {
+	c := s.proc.cluster
+	dl := c.newDelivery()
+	dl.session, dl.end, dl.err = s, true, err
+	c.eng.After(d, arrive, dl)
+}
+
+// hangUp ends the session on the server's side; the client learns of it after
+// everything that was sent before.
+func (s *session) hangUp(err error) {
+	if s.hungUp {
+		return
+	}
+	s.release()
+	if err != nil {
+		s.proc.drop()
+		err = transportError(&s.req, err)
+	}
+	s.fail(s.arrival(), err)
+}
+
+// stop ends the session on the client's side.
+func (s *session) stop() {
+	if s.closed {
+		return
+	}
+	s.closed = true
+	s.release()
+}
+
+// release frees what the server holds for the session.
+func (s *session) release() {
+	if s.hungUp {
+		return
+	}
+	s.hungUp = true
+	s.expiry.Cancel()
+	s.ticker.Cancel()
+	s.giveUp.Cancel()
+	if s.stream != nil {
+		s.stream.Stop()
+	}
+	if s.slot >= 0 {
+		all := s.inst.sessions
+		last := all[len(all)-1]
+		all[s.slot], last.slot = last, s.slot
+		all[len(all)-1] = nil
+		s.inst.sessions = all[:len(all)-1]
+		s.slot = -1
+	}
+}
+
+// expire ends a watch whose timeoutSeconds have passed.
+func expire(arg any) { arg.(*session).hangUp(nil) }
+
+// partitioned stops the flow; the client's keep-alive gives up after its
+// timeout.
+func (s *session) partitioned() {
+	s.cutOff = true
+	c := s.proc.cluster
+	s.giveUp = c.eng.After(c.cfg.Client.Timeout, lostConnection, s)
+}
+
+func lostConnection(arg any) { arg.(*session).hangUp(errConnLost) }
+
+// reconnected lets the flow go on.
+func (s *session) reconnected() {
+	s.cutOff = false
+	s.giveUp.Cancel()
+	s.pump()
+}
+
+func (c *Cluster) newDelivery() *delivery {
+	d := c.freeDel
+	if d == nil {
+		return new(delivery)
+	}
+	c.freeDel = d.next
+	d.next = nil
+	return d
+}
+
+func (c *Cluster) freeDelivery(d *delivery) {
+	*d = delivery{next: c.freeDel}
+	c.freeDel = d
+}
+
+// bookmark tells a quiet watch how far the history has got.
+func bookmark(arg any) {
+	s := arg.(*session)
+	s.ticker = s.proc.eng.After(bookmarkEvery, bookmark, s)
+	s.stream.Bookmark()
+}

@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// emit puts something that happens rarely into the trace.
+func (c *Cluster) emit(kind, actor, verb, object string, n uint64, detail string) {
+	ev := engine.Event{Kind: kind, Actor: actor, Verb: verb, Object: object, N: n}
+	if c.full {
+		ev.Detail = func() string { return detail }
+	}
+	c.eng.Emit(ev)
+}
+
+// traceCall tells what an API server answered.
+func (c *Cluster) traceCall(r *request) {
+	ev := engine.Event{Kind: "api", Actor: r.proc.name, Verb: r.verb, Object: r.key, N: code(r.err)}
+	if c.full {
+		ev.Detail = func() string { return r.verb + " " + r.key + " -> " + outcome(r.err) + r.via() }
+	}
+	c.eng.Emit(ev)
+}
+
+// via names the API server if there is a choice.
+func (r *request) via() string {
+	if len(r.cluster.instances) < 2 || r.inst == nil {
+		return ""
+	}
+	return " (" + r.inst.name + ")"
+}
+
+// traceError tells that the caller gets an error which no API server sent.
+func (c *Cluster) traceError(r *request) {
+	if code(r.err) != 0 {
+		return // told when it was served
+	}
+	c.emit("api", r.proc.name, "error", r.key, 0, r.verb+" "+r.key+" -> no answer: "+outcome(r.err))
+}
+
+func (c *Cluster) traceRetry(r *request, seconds int) {
+	c.emit("api", r.proc.name, "retry", r.key, uint64(seconds),
+		fmt.Sprintf("%s %s -> %s; its client tries again in %d s", r.verb, r.key, outcome(r.err), seconds))
+}
+
+func (c *Cluster) traceWatch(s *session, err error) {
+	ev := engine.Event{Kind: "watch", Actor: s.proc.name, Verb: "open", Object: s.key, N: code(err)}
+	if c.full {
+		ev.Detail = func() string { return "watch " + s.key + " -> " + outcome(err) }
+	}
+	c.eng.Emit(ev)
+}
+
+func (c *Cluster) traceBackoff(r *reflector, err error, d time.Duration) {
+	key := c.keys.object(r.inf.kind.resource.Resource, r.inf.namespace, r.inf.name)
+	c.emit("watch", r.inf.proc.name, "backoff", key, uint64(d),
+		"watch of "+key+" fails: "+outcome(err)+"; again in "+d.Round(time.Millisecond).String())
+}
+
+// struck tells that a fault has struck a request.
+func (r *request) struck(s *site, n uint64, detail string) {
+	r.cluster.struck(s.kind.Name, r.proc.name, r.key, n, detail)
+}
+
+// struck tells that a fault has struck a watch.
+func (w *session) struck(s *site, n uint64, detail string) {
+	w.proc.cluster.struck(s.kind.Name, w.proc.name, w.key, n, detail)
+}
+
+// struck tells that a fault has struck.
+func (c *Cluster) struck(fault, actor, object string, n uint64, detail string) {
+	c.faults.count(fault)
+	c.emit("fault", actor, fault, object, n, "FAULT "+fault+": "+detail)
+}

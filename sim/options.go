@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+)
+
+// Options says what cluster a check runs in and how hard it looks. The zero
+// value is a calm cluster without nodes, 100 seeds of ten virtual minutes.
+type Options struct {
+	// Name of the check; Check takes that of the test.
+	Name string
+
+	// Cluster is its shape. Engine.Source, Record and Trace are set here.
+	Cluster cluster.Config
+
+	// Horizon is the virtual length of a run; zero means ten minutes.
+	Horizon time.Duration
+
+	// First and Seeds are the seeds to run: First, First+1, …; zero seeds means
+	// 100.
+	First, Seeds uint64
+
+	// Twice is how many of the seeds run a second time to see that their hashes
+	// agree; zero means three, negative none.
+	Twice int
+
+	// Workers run seeds side by side; zero means one per processor. The result
+	// does not depend on it.
+	Workers int
+
+	// Shrink bounds the search for a smaller history once a run has failed.
+	Shrink Budget
+
+	// Artifacts is the directory for replay files; empty means "seedbed" in the
+	// system's directory for temporary files, NoArtifacts that none are written.
+	Artifacts string
+
+	// Progress, if set, is called now and then with the number of runs done.
+	Progress func(done, all uint64)
+}
+
+// Budget bounds shrinking; zero values mean 500 runs and ten seconds. Runs
+// negative switches shrinking off.
+type Budget struct {
+	Runs int
+	Time time.Duration
+}
+
+// NoArtifacts is the value of Options.Artifacts that writes no files.
+const NoArtifacts = "-"
+
+const (
+	defaultHorizon = 10 * time.Minute
+	defaultSeeds   = 100
+	defaultTwice   = 3
+)
+
+func (o Options) withDefaults() Options {
+	if o.Horizon <= 0 {
+		o.Horizon = defaultHorizon
+	}
+	if o.Seeds == 0 {
+		o.Seeds = defaultSeeds
+	}
+	switch {
+	case o.Twice == 0:
+		o.Twice = defaultTwice
+	case o.Twice < 0:
+		o.Twice = 0
+	}
+	if o.Artifacts == "" {
+		o.Artifacts = filepath.Join(os.TempDir(), "seedbed")
+	}
+	if o.Shrink.Runs == 0 {
+		o.Shrink.Runs = 500
+	}
+	if o.Shrink.Time <= 0 {
+		o.Shrink.Time = 10 * time.Second
+	}
+	return o
+}

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// noContext is the context of calls that cannot wait.
+var noContext = context.Background()
+
+// Build fills a fresh world: it adds processes, objects, a script and
+// properties. It runs once per run and must do the same each time; what differs
+// between runs is chosen with World.Choose.
+type Build func(w *World)
+
+// Result is what came of one run.
+type Result struct {
+	Seed    uint64
+	Hash    uint64
+	Steps   uint64
+	Elapsed time.Duration // virtual
+
+	// Err is nil if all properties held; else a *Violation, or an error of the
+	// engine: a panic, a deadlock, a livelock.
+	Err error
+
+	// Schedule replays the run, if it was recorded.
+	Schedule engine.Schedule
+
+	// Records is the trace, if it was kept.
+	Records []engine.Record
+
+	// Reached names the marks that were reached.
+	Reached []string
+
+	// marks are all marks of the world, for the report.
+	marks []Mark
+}
+
+// Violation returns the property that broke, or nil.
+func (r *Result) Violation() *Violation {
+	var v *Violation
+	if errors.As(r.Err, &v) {
+		return v
+	}
+	return nil
+}
+
+// signature tells failures apart: shrinking keeps it.
+func (r *Result) signature() string {
+	if r.Err == nil {
+		return ""
+	}
+	if v := r.Violation(); v != nil {
+		return "property " + v.Property
+	}
+	return fmt.Sprintf("%T", r.Err)
+}
+
+// how says how one run is to be made.
+type how struct {
+	source engine.Source
+	seed   uint64
+	record bool
+	trace  engine.TraceLevel
+}
+
+// once makes one run.
+func once(o *Options, build Build, h how) (run *Result) {
+	cfg := o.Cluster
+	cfg.Engine.Source = h.source
+	cfg.Engine.Record = h.record
+	cfg.Engine.Trace = h.trace
+	cfg.Engine.Horizon = o.Horizon
+	run = &Result{Seed: h.seed}
+	w := &World{name: o.Name, seed: h.seed}
+	defer func() {
+		if w.Cluster == nil {
+			return
+		}
+		if err := w.Close(); err != nil && run.Err == nil {
+			run.Err = err
+		}
+	}()
+	if run.Err = start(w, cfg, build); run.Err != nil {
+		return run
+	}
+	res := w.Run()
+	if res.Err == nil {
+		res.Err = atEnd(w)
+	}
+	run.Hash, run.Steps, run.Elapsed, run.Err = res.Hash, res.Steps, res.Elapsed, scriptError(res.Err)
+	run.Schedule, run.Records = res.Schedule, res.Records
+	for _, m := range w.marks {
+		run.marks = append(run.marks, Mark{m.name, m.meaning})
+		if m.reached {
+			run.Reached = append(run.Reached, m.name)
+		}
+	}
+	return run
+}
+
+// start builds the world; a panic of the build function is an error of the run.
+func start(w *World, cfg cluster.Config, build Build) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = asError(r)
+		}
+	}()
+	w.Cluster = cluster.New(cfg)
+	w.Engine().OnTouched(w.look)
+	build(w)
+	w.Engine().Touch()
+	return nil
+}
+
+// atEnd asks the properties once more; a panic of one is an error of the run.
+func atEnd(w *World) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = asError(r)
+		}
+	}()
+	return w.lookAtEnd()
+}
+
+func asError(r any) error {
+	if err, ok := r.(*ScriptError); ok {
+		return err
+	}
+	return &engine.PanicError{Value: r, Stack: debug.Stack()}
+}
+
+// scriptError takes a script's failure out of the panic that carried it.
+func scriptError(err error) error {
+	var p *engine.PanicError
+	var s *ScriptError
+	if errors.As(err, &p) && errors.As(err, &s) {
+		return s
+	}
+	return err
+}
