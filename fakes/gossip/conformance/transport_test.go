@@ -46,6 +46,15 @@ func (w *network) isCut(from, to string) bool {
 	return (w.side != nil && w.side[from] != w.side[to]) || w.cuts[[2]string{from, to}]
 }
 
+// show lets the tap see a packet, one at a time.
+func (w *network) show(packet []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tap != nil {
+		w.tap(packet)
+	}
+}
+
 func (w *network) lost() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,9 +113,7 @@ var errPlain = errors.New("no route to host")
 func (t *transport) WriteToAddress(b []byte, a memberlist.Address) (time.Time, error) {
 	now := time.Now()
 	w := t.net
-	if w.tap != nil {
-		w.tap(b)
-	}
+	w.show(b)
 	if w.plainErrors && w.host(a.Addr) == nil {
 		return now, errPlain
 	}
