@@ -9,7 +9,6 @@ import (
 
 func startFaultStep(st *Story, args FaultUse) error {
 	st.Tell(args.Name, "switches on the fault %s", args.Name)
-	st.faults[args.Name]++
 	st.stops[args.Name] = append(st.stops[args.Name], st.StartFault(args.fault()))
 	return nil
 }

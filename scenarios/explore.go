@@ -209,7 +209,7 @@ type Verdict struct {
 	Runs      int
 	Steps     uint64
 	Simulated time.Duration
-	Faults    []string // kinds of fault at work in any run, sorted
+	Faults    []string // kinds of fault that struck in any run, sorted
 	Shown     int      // runs that violated the expected property
 
 	// Bad is the first run that decides against the scenario, or nil: another

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,11 +66,11 @@ var knobForms = []knobForm{
 // FaultInfo describes a kind of fault for people.
 type FaultInfo struct {
 	Name, Meaning string
-	Knobs         []KnobInfo
+	Knobs         []KnobInfo // beside those that every fault has, unless they have a default
 }
 
 // KnobInfo describes one knob of a fault.
-type KnobInfo struct{ Name, Meaning string }
+type KnobInfo struct{ Name, Meaning, Default string }
 
 // Faults returns the registered kinds of fault, sorted by name.
 func (r *Registry) Faults() []FaultInfo {
@@ -77,11 +78,42 @@ func (r *Registry) Faults() []FaultInfo {
 	for _, kind := range cluster.FaultKinds() {
 		info := FaultInfo{Name: kind.Name, Meaning: kind.Meaning}
 		for _, knob := range knobsOf(kind) {
-			info.Knobs = append(info.Knobs, KnobInfo{knob.name, knob.doc})
+			value := defaultOf(kind, knob.name)
+			if !knob.always || value != "" {
+				info.Knobs = append(info.Knobs, KnobInfo{knob.name, knob.doc, value})
+			}
 		}
 		infos = append(infos, info)
 	}
 	return infos
+}
+
+// commonKnobs are the knobs that every fault has.
+func commonKnobs() []KnobInfo {
+	var infos []KnobInfo
+	for _, knob := range knobForms {
+		if knob.always {
+			infos = append(infos, KnobInfo{Name: knob.name, Meaning: knob.doc})
+		}
+	}
+	return infos
+}
+
+// defaultOf is the default of a knob as a scenario writes it, or empty.
+func defaultOf(kind *cluster.FaultKind, knob string) string {
+	switch d := kind.Default; {
+	case knob == "rate" && d.Rate > 0:
+		return Rate(d.Rate).String()
+	case knob == "every" && d.Every > 0:
+		return shortDuration(d.Every)
+	case knob == "span" && d.Span.Max > 0:
+		return Span{d.Span.Min, d.Span.Max}.String()
+	case knob == "mean" && d.Span.Mean > 0:
+		return shortDuration(d.Span.Mean)
+	case knob == "limit" && d.Limit != 0:
+		return fmt.Sprint(d.Limit)
+	}
+	return ""
 }
 
 func (r *Registry) faultNames() []string {

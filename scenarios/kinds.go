@@ -3,18 +3,22 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // kinds finds the API kinds that a scenario names by a single word.
 type kinds struct {
 	scheme *runtime.Scheme
 	byName map[string]objectKind
+	byKind map[schema.GroupVersionKind]objectKind
 	sorted []string
 }
 
@@ -22,48 +26,32 @@ type kinds struct {
 type objectKind struct {
 	GVK       schema.GroupVersionKind
 	GVR       schema.GroupVersionResource
-	inScheme  bool
-	clustered bool
+	builtIn   bool // served by every API server
+	clustered bool // lives in no namespace
 }
 
-// clusterScoped lists the built-in kinds that live outside namespaces.
-var clusterScoped = []string{
-	"APIService", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding", "ComponentStatus", "CSIDriver", "CSINode",
-	"CustomResourceDefinition", "DeviceClass", "FlowSchema", "IngressClass", "IPAddress", "MutatingAdmissionPolicy",
-	"MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume", "PriorityClass",
-	"PriorityLevelConfiguration", "ResourceSlice", "RuntimeClass", "ServiceCIDR", "StorageClass", "ValidatingAdmissionPolicy",
-	"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
-}
-
-// newKinds reads the kinds of a scheme. Where several groups have a kind of one
-// name, the core group wins, then apps, then the first in the alphabet; within
-// a group the preferred version wins.
+// newKinds lists the kinds that an API server serves. Where several groups have
+// a kind of one name, the core group wins, then apps, then the first in the
+// alphabet; within a group the first version that the scheme prefers wins.
 func newKinds(scheme *runtime.Scheme) *kinds {
-	k := &kinds{scheme: scheme, byName: map[string]objectKind{}}
-	groups := map[string]int{}
-	for _, gv := range scheme.PrioritizedVersionsAllGroups() {
-		if _, seen := groups[gv.Group]; !seen {
-			groups[gv.Group] = len(groups)
-		}
-	}
-	ordered := scheme.PrioritizedVersionsAllGroups()
-	slices.SortStableFunc(ordered, func(a, b schema.GroupVersion) int {
-		return cmp.Or(cmp.Compare(groupRank(a.Group), groupRank(b.Group)), cmp.Compare(a.Group, b.Group))
+	k := &kinds{scheme: scheme, byName: map[string]objectKind{}, byKind: map[schema.GroupVersionKind]objectKind{}}
+	resources := apiserver.NewStore(apiserver.Options{Scheme: scheme}).Resources()
+	versions := scheme.PrioritizedVersionsAllGroups()
+	slices.SortStableFunc(resources, func(a, b apiserver.Resource) int {
+		return cmp.Or(
+			cmp.Compare(groupRank(a.Group), groupRank(b.Group)),
+			cmp.Compare(a.Group, b.Group),
+			cmp.Compare(slices.Index(versions, a.GVK().GroupVersion()), slices.Index(versions, b.GVK().GroupVersion())),
+		)
 	})
-	for _, gv := range ordered {
-		for name := range scheme.KnownTypes(gv) { // each name is looked up, never listed in this order
-			_, known := k.byName[name]
-			_, isObject := scheme.AllKnownTypes()[gv.WithKind(name+"List")]
-			if known || !isObject {
-				continue
-			}
-			k.byName[name] = newObjectKind(gv.WithKind(name), true)
+	for _, r := range resources {
+		kind := objectKind{GVK: r.GVK(), GVR: r.GVR(), builtIn: true, clustered: !r.Namespaced}
+		k.byKind[kind.GVK] = kind
+		if _, known := k.byName[r.Kind]; !known {
+			k.byName[r.Kind] = kind
 		}
 	}
-	for name := range k.byName {
-		k.sorted = append(k.sorted, name)
-	}
-	slices.Sort(k.sorted)
+	k.sorted = slices.Sorted(maps.Keys(k.byName))
 	return k
 }
 
@@ -73,16 +61,8 @@ func groupRank(group string) int {
 		return 0
 	case "apps":
 		return 1
-	case "extensions":
-		return 3
 	}
 	return 2
-}
-
-func newObjectKind(gvk schema.GroupVersionKind, inScheme bool) objectKind {
-	plural, _ := meta.UnsafeGuessKindToResource(gvk)
-	clustered := slices.Contains(clusterScoped, gvk.Kind)
-	return objectKind{GVK: gvk, GVR: plural, inScheme: inScheme, clustered: inScheme && clustered}
 }
 
 // lookup finds a kind by its name (Secret) or in full (v1/Secret,
@@ -101,9 +81,14 @@ func (k *kinds) lookup(text string) (objectKind, bool) {
 	return k.of(gv.WithKind(text[slash+1:])), true
 }
 
-// of describes a kind given in full.
+// of describes a kind given in full. A kind that is not built in is taken for a
+// custom resource with the usual plural.
 func (k *kinds) of(gvk schema.GroupVersionKind) objectKind {
-	return newObjectKind(gvk, k.scheme.Recognizes(gvk))
+	if kind, ok := k.byKind[gvk]; ok {
+		return kind
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(gvk)
+	return objectKind{GVK: gvk, GVR: plural}
 }
 
 func (k *kinds) names() []string { return k.sorted }
@@ -116,7 +101,7 @@ func (k objectKind) checkName(text string) error {
 		return fmt.Errorf("%q is not a name; write namespace/name", text)
 	case k.clustered && namespaced:
 		return fmt.Errorf("a %s lives in no namespace; write %q", k.GVK.Kind, name)
-	case k.inScheme && !k.clustered && !namespaced:
+	case k.builtIn && !k.clustered && !namespaced:
 		return fmt.Errorf("a %s lives in a namespace; write \"namespace/%s\"", k.GVK.Kind, text)
 	}
 	return nil

@@ -87,15 +87,25 @@ func (r *Registry) ListFaults() string {
 	for _, p := range profiles {
 		entry(&b, "profile "+p.name, p.doc)
 	}
+	entry(&b, "every fault", "Knobs that all faults have; the others are listed with each.")
+	knobs(&b, knobRows(commonKnobs()))
 	for _, f := range r.Faults() {
 		entry(&b, f.Name, f.Meaning)
-		var rows [][2]string
-		for _, knob := range f.Knobs {
-			rows = append(rows, [2]string{knob.Name, knob.Meaning})
-		}
-		knobs(&b, rows)
+		knobs(&b, knobRows(f.Knobs))
 	}
 	return b.String()
+}
+
+func knobRows(infos []KnobInfo) [][2]string {
+	var rows [][2]string
+	for _, knob := range infos {
+		doc := knob.Meaning
+		if knob.Default != "" {
+			doc += " Default: " + knob.Default + "."
+		}
+		rows = append(rows, [2]string{knob.Name, doc})
+	}
+	return rows
 }
 
 // ListSteps describes the steps with an example of each.

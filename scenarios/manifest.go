@@ -82,12 +82,12 @@ func (s manifestsShape) manifest(d *form.Decoder, at form.Place) Manifest {
 		return m
 	}
 	m.kind = s.kinds.of(gv.WithKind(u.GetKind()))
-	if !m.kind.inScheme {
+	if !m.kind.builtIn || !s.kinds.scheme.Recognizes(m.kind.GVK) {
 		if known, ok := s.kinds.byName[u.GetKind()]; ok && known.GVK.Group == gv.Group {
 			d.FailName(s.locate(at, "apiVersion"), u.GetAPIVersion(), []string{known.GVK.GroupVersion().String()},
 				"%s has no kind %s", u.GetAPIVersion(), u.GetKind())
 		} else if gv.Group == "" || !strings.Contains(gv.Group, ".") {
-			d.FailName(s.locate(at, "kind"), u.GetKind(), s.kinds.names(), "%s has no kind %q", u.GetAPIVersion(), u.GetKind())
+			d.FailNear(s.locate(at, "kind"), u.GetKind(), s.kinds.names(), "%s has no kind %q", u.GetAPIVersion(), u.GetKind())
 		}
 		m.Object = u
 		return m
@@ -303,7 +303,7 @@ func (s kindShape) Decode(d *form.Decoder, at form.Place, out reflect.Value) {
 		return
 	}
 	if _, ok := s.kinds.lookup(at.Node.Value); !ok {
-		d.FailName(at, at.Node.Value, s.kinds.names(), "unknown kind %q; write a kind of Kubernetes, or version and kind such as example.com/v1/Widget", at.Node.Value)
+		d.FailNear(at, at.Node.Value, s.kinds.names(), "unknown kind %q; write a kind of Kubernetes, or version and kind such as example.com/v1/Widget", at.Node.Value)
 		return
 	}
 	out.SetString(at.Node.Value)

@@ -1,10 +1,6 @@
 package scenarios
 
-import (
-	"slices"
-
-	"github.com/seedbed-sim/seedbed/sim/cluster"
-)
+import "github.com/seedbed-sim/seedbed/sim/cluster"
 
 // profiles are the presets for faults in the background, by the names that
 // scenarios use.
@@ -31,15 +27,5 @@ func (r *Registry) profileNames() []string {
 	for _, p := range profiles {
 		names = append(names, p.name)
 	}
-	return names
-}
-
-// faultsAtWork lists the kinds of fault that the run knew, sorted.
-func (w *World) faultsAtWork() []string {
-	var names []string
-	for name := range w.faults { // sorted below
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	return names
 }

@@ -13,6 +13,16 @@ import (
 // Style says how text reports look. The zero value is plain text.
 type Style struct {
 	Colour bool // ANSI colours, for a terminal
+	Names  int  // width of the column of scenario names; see [NamesWidth]
+}
+
+// NamesWidth is the width that the names of the files need, within reason.
+func NamesWidth(files []*File) int {
+	wide := len("scenario")
+	for _, file := range files {
+		wide = max(wide, len(file.Metadata.Name))
+	}
+	return min(wide, 36)
 }
 
 // Colours of a terminal; only the words that carry the verdict have one.
@@ -43,14 +53,14 @@ func (s Style) Verdict(v *Verdict) string {
 	case v.File.Expect.Violates != "":
 		what = fmt.Sprintf("violates %s as expected (%d of %d)", v.File.Expect.Violates, v.Shown, v.Runs)
 	}
-	first := fmt.Sprintf("%-5s  %-34s %7s  ", mark, v.File.Metadata.Name, thousands(uint64(v.Runs)))
+	first := fmt.Sprintf("%-5s  %-*s %6s  ", mark, s.Names, v.File.Metadata.Name, thousands(uint64(v.Runs)))
 	line := form.Wrap(first, what, lineWidth)
 	return s.paint(colour, mark) + strings.TrimPrefix(line, mark)
 }
 
 // Header is the line above the verdicts.
-func (Style) Header() string {
-	return fmt.Sprintf("%-5s  %-34s %7s  %s\n", "", "scenario", "runs", "result")
+func (s Style) Header() string {
+	return fmt.Sprintf("%-5s  %-*s %6s  %s\n", "", s.Names, "scenario", "runs", "result")
 }
 
 // failureStory is how many events of a failing run a report tells.
@@ -81,7 +91,7 @@ func (s Style) Failure(f *Failure, command string) string {
 
 // size counts what is not the simplest about a history.
 func size(s engine.Schedule) string {
-	return Count(len(s.Picks), "choice") + " and " + strings.Replace(Count(len(s.Blocks), "switch"), "switchs", "switches", 1)
+	return Count(len(s.Picks), "choice") + " and " + Count(len(s.Blocks), "switch")
 }
 
 // Trouble says why a scenario without a violation to show is not in order.
@@ -111,7 +121,7 @@ type Summary struct {
 	Scenarios, Runs, Failed int
 	Steps                   uint64
 	Simulated               time.Duration
-	Faults                  []string // kinds of fault at work, sorted
+	Faults                  []string // kinds of fault that struck, sorted
 	Library, Own            []string // properties checked, sorted
 	Shown                   []string // expected violations seen, in words
 }
@@ -157,13 +167,16 @@ func (s Style) Summary(sum Summary) string {
 			b.WriteString(form.Wrap(title, strings.Join(names, ", "), lineWidth))
 		}
 	}
-	list("  faults at work       ", sum.Faults)
+	list("  faults that struck   ", sum.Faults)
 	list("  properties checked   ", sum.Library)
 	list("  conditions checked   ", sum.Own)
 	list("  expected violations  ", sum.Shown)
-	if sum.Failed == 0 {
+	switch sum.Failed {
+	case 0:
 		b.WriteString(s.paint(green, "every scenario showed what it is written to show") + "\n")
-	} else {
+	case 1:
+		b.WriteString(s.paint(red, "1 scenario did not show what it is written to show") + "\n")
+	default:
 		b.WriteString(s.paint(red, Count(sum.Failed, "scenario")+" did not show what they are written to show") + "\n")
 	}
 	return b.String()

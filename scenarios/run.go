@@ -34,7 +34,7 @@ type Outcome struct {
 	Hash      uint64
 	Steps     uint64
 	Simulated time.Duration
-	Faults    []string // kinds of fault that were at work, sorted
+	Faults    []string // kinds of fault that struck, sorted
 	Err       error    // for BadInput and Failed
 }
 
@@ -44,13 +44,18 @@ func (o *Outcome) Expected() bool {
 	return o.Result == Violated && o.Property == o.File.Expect.Violates
 }
 
+// stall is the real time after which a task that does not yield ends the
+// program: nothing else can be done about it.
+const stall = time.Minute
+
 // options is how the simulator runs a file.
 func (r *Registry) options(file *File, seed uint64) sim.Options {
 	s := &file.Scenario
 	o := sim.Options{
 		Name: s.Metadata.Name, Horizon: s.Explore.Horizon.Std(), First: seed, Seeds: 1, Twice: -1, Workers: 1,
 		Cluster: cluster.Config{
-			Nodes: s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
+			Engine: engine.Config{Stall: stall},
+			Nodes:  s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
 			Profile: r.background(s),
 		},
 	}
@@ -66,7 +71,7 @@ func (r *Registry) build(file *File, last **World) sim.Build {
 	return func(base *sim.World) {
 		w := &World{
 			World: base, Scenario: &file.Scenario, file: file, ctx: context.Background(),
-			states: map[string]any{}, faults: map[string]int{}, stops: map[string][]func(){}, frozen: map[string][]func(){},
+			states: map[string]any{}, stops: map[string][]func(){}, frozen: map[string][]func(){},
 		}
 		if last != nil {
 			*last = w
@@ -119,7 +124,7 @@ func (r *Registry) TraceSeed(file *File, seed uint64) (*Outcome, []engine.Record
 func (r *Registry) outcome(file *File, got *sim.Result, w *World) *Outcome {
 	o := &Outcome{File: file, Seed: got.Seed, Result: Held, Hash: got.Hash, Steps: got.Steps, Simulated: got.Elapsed}
 	if w != nil {
-		o.Faults = w.faultsAtWork()
+		o.Faults = w.Struck()
 	}
 	if got.Err == nil {
 		return o

@@ -10,11 +10,13 @@ import (
 // Count is a number with its noun: 1 run, 20 runs, 1,000 runs.
 func Count[N ~int | ~int64 | ~uint64](n N, noun string) string {
 	plural := noun + "s"
-	if strings.HasSuffix(noun, "y") {
-		plural = strings.TrimSuffix(noun, "y") + "ies"
-	}
-	if n == 1 {
+	switch {
+	case n == 1:
 		plural = noun
+	case strings.HasSuffix(noun, "y"):
+		plural = strings.TrimSuffix(noun, "y") + "ies"
+	case strings.HasSuffix(noun, "ch"):
+		plural = noun + "es"
 	}
 	return thousands(uint64(n)) + " " + plural
 }

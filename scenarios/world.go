@@ -21,7 +21,6 @@ type World struct {
 	ctx     context.Context // of calls from outside the cluster; never ends
 	states  map[string]any  // of the systems, by name
 	objects *objectsValue
-	faults  map[string]int      // how many faults of a kind were switched on
 	stops   map[string][]func() // ends the faults that steps switched on, by kind
 	frozen  map[string][]func() // lets go on what steps have paused, by target
 	heals   []func()            // mends the cuts that steps made

@@ -52,8 +52,6 @@ func badInput(format string, args ...any) error {
 func (a *app) main(ctx context.Context, args []string) int {
 	root := a.command()
 	root.SetArgs(args)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
 	err := root.ExecuteContext(ctx)
 	var e *exit
 	switch {
@@ -69,8 +67,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return exitBadInput
 }
 
-const about = `Seedbed grows a whole simulated Kubernetes cluster from one random seed and checks
-that what runs on it keeps its promises while things go wrong.
+const about = `Seedbed grows a whole simulated Kubernetes cluster from one random seed and
+checks that what runs on it keeps its promises while things go wrong.
 
 A scenario file says what runs, what happens, and what must hold. Every seed is
 one history; a history that breaks a promise is shrunk, told in plain words, and
@@ -97,8 +95,11 @@ func (a *app) command() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.AddCommand(a.runCommand(), a.replayCommand(), a.checkCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand())
-	root.InitDefaultCompletionCmd()
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.InitDefaultCompletionCmd() // takes the output of root as it is now
 	return root
 }
 
@@ -110,8 +111,8 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		}
 	}
 	hint := ""
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		hint = fmt.Sprintf("; did you mean %q?", near[0])
+	if near := scenarios.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	return badInput("%q is not a command of %s%s The commands are %s.", name, cmd.CommandPath(), orStop(hint), strings.Join(names, ", "))
 }

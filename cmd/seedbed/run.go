@@ -32,7 +32,7 @@ func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [PATH]…",
-		Short: "Run scenario files on many seeds; without a path, the built-in library",
+		Short: "Run scenarios on many seeds; without a path, the built-in ones",
 		Long: `Run scenario files, or all *.yaml files below a folder, each on many seeds.
 Without a path the built-in library is run.
 
@@ -62,8 +62,6 @@ failed; 130 interrupted.`,
 	flags.BoolVar(&f.verify, "verify", false, "run each seed twice and compare the hashes; exit code 3 if they differ")
 	flags.DurationVar(&f.shrink, "shrink", 10*time.Second, "time for making each failing history small, such as 10s; 0s leaves it as found")
 	flags.StringVar(&f.replays, "replays", "seedbed-replays", "folder for the replay files of failing runs")
-	cmd.MarkFlagsMutuallyExclusive("seed", "seeds")
-	cmd.MarkFlagsMutuallyExclusive("seed", "first-seed")
 	a.completeRun(cmd)
 	return cmd
 }
@@ -116,7 +114,7 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, flags: f, style: scenarios.Style{Colour: a.colour}, texts: map[string]string{}}
+	s := &session{app: a, flags: f, style: scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files)}, texts: map[string]string{}}
 	s.plan = scenarios.Plan{Files: files, First: f.first, Seeds: f.seeds, Workers: f.workers, Verify: f.verify}
 	if oneSeed {
 		s.plan.First, s.plan.Seeds = f.seed, 1

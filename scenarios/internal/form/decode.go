@@ -51,15 +51,16 @@ func (d *Decoder) Fail(at Place, format string, args ...any) {
 // FailName records that a name is not among the allowed ones.
 func (d *Decoder) FailName(at Place, got string, allowed []string, format string, args ...any) {
 	p := d.Doc.Problem(at, format, args...)
-	p.Nearest = Nearest(got, allowed)
-	if len(allowed) <= mostAllowed {
-		p.Allowed = allowed
-	}
+	p.Nearest, p.Allowed = Nearest(got, allowed), allowed
 	d.add(p)
 }
 
-// mostAllowed is how many names are worth listing in a message.
-const mostAllowed = 60
+// FailNear is FailName for names that are too many, or too well known, to list.
+func (d *Decoder) FailNear(at Place, got string, names []string, format string, args ...any) {
+	p := d.Doc.Problem(at, format, args...)
+	p.Nearest = Nearest(got, names)
+	d.add(p)
+}
 
 // Private runs decode for a value that may hold secrets: problems found in it
 // do not show source lines.

@@ -1,11 +1,3 @@
-// Package mirror is a small system for the tests and examples of scenarios: a
-// controller that keeps a copy, in the namespace copies, of each ConfigMap in the
-// namespace originals. It can be configured to be careless in two ways, so that
-// tests have something to find.
-//
-// It is also the shortest complete example of what a system brings: a
-// configuration, a process, a view, a step and properties. It is registered with
-// scenarios.New like any other system and is no part of the built-in library.
 package mirror
 
 import (
@@ -92,10 +84,20 @@ func build(w *scenarios.World, c Config) (*State, error) {
 		_ = env.Run(ctx, kube.Controller{
 			Name:       "mirror",
 			Reconciler: &reconciler{state: s, config: c, kube: env.Kube},
-			Watches:    []kube.Watch{{Object: &corev1.ConfigMap{}, Namespace: Originals}},
+			// Copies are watched too: what was deleted while the controller was
+			// down makes no event.
+			Watches: []kube.Watch{
+				{Object: &corev1.ConfigMap{}, Namespace: Originals, Requests: sameName},
+				{Object: &corev1.ConfigMap{}, Namespace: Copies, Requests: sameName},
+			},
 		})
 	}})
 	return s, nil
+}
+
+// sameName maps an original or a copy to the request for its name.
+func sameName(_ context.Context, obj client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: obj.GetName()}}}
 }
 
 func set(st *scenarios.Story, _ *State, args SetArgs) error {

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/mirror"
+)
+
+// result is what a user sees of one call of the command.
+type result struct {
+	code     int
+	out, err string
+}
+
+// seedbed calls the command with the library of testdata/orphan.yaml and
+// testdata/holds.yaml.
+func seedbed(t *testing.T, args ...string) result {
+	t.Helper()
+	return seedbedIn(context.Background(), args...)
+}
+
+func seedbedIn(ctx context.Context, args ...string) result {
+	var out, errs bytes.Buffer
+	registry := scenarios.MustNew(mirror.System())
+	a := &app{registry: registry, out: &out, err: &errs, library: func() ([]*scenarios.File, error) {
+		return registry.Read("testdata/holds.yaml", "testdata/orphan.yaml")
+	}}
+	code := a.main(ctx, args)
+	return result{code, out.String(), errs.String()}
+}
+
+func (r result) wants(t *testing.T, code int, parts ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d\nstdout:\n%s\nstderr:\n%s", r.code, code, r.out, r.err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(r.out+r.err, part) {
+			t.Errorf("%q is not said\nstdout:\n%s\nstderr:\n%s", part, r.out, r.err)
+		}
+	}
+}
+
+func TestMistakesOnTheCommandLineGetOneClearLine(t *testing.T) {
+	tests := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"rn"}, `seedbed: "rn" is not a command of seedbed; did you mean "run"? The commands are check, completion, list, replay, run, schema, version.`},
+		{[]string{"banana"}, `seedbed: "banana" is not a command of seedbed. The commands are check, completion, list, replay, run, schema, version.`},
+		{[]string{"run", "--sed", "3"}, `seedbed: seedbed run has no flag --sed; did you mean "--seed"? The flags are --first-seed, --help, --junit, --output, --replays, --seed, --seeds, --shrink, --story, --trace, --verify, --workers.`},
+		{[]string{"run", "--seeds", "many"}, `seedbed: --seeds does not take "many": number of seeds to run of each scenario, 1 or more (default: what each scenario says)`},
+		{[]string{"run", "--seeds", "0"}, `seedbed: --seeds 0: write how many seeds to run, 1 or more`},
+		{[]string{"run", "--seed", "-1"}, `seedbed: --seed does not take "-1": run only this seed, a whole number from 0`},
+		{[]string{"run", "--seed"}, `seedbed: --seed needs a value: run only this seed, a whole number from 0`},
+		{[]string{"run", "--seed", "1", "--seeds", "2"}, `seedbed: --seed runs one seed and --seeds many; write one of them`},
+		{[]string{"run", "--workers", "-2"}, `seedbed: --workers -2: write how many runs go side by side, 1 or more`},
+		{[]string{"run", "-o", "xml"}, `seedbed: --output "xml": write text or json`},
+		{[]string{"run", "--story"}, `seedbed: --trace and --story show one run; say which with --seed`},
+		{[]string{"run", "--shrink", "-3s"}, `seedbed: --shrink -3s: write a time such as 10s, or 0s to leave histories as found`},
+		{[]string{"run", "--shrink", "3"}, `seedbed: --shrink does not take "3": time for making each failing history small, such as 10s; 0s leaves it as found`},
+		{[]string{"run", "testdata/hods.yaml"}, `seedbed: testdata/hods.yaml does not exist; did you mean "testdata/holds.yaml"?`},
+		{[]string{"run", "nowhere"}, `seedbed: nowhere does not exist; give a scenario file, or a folder with *.yaml files`},
+		{[]string{"run", "--junit", "nowhere/x.xml"}, `seedbed: --junit: open nowhere/x.xml: no such file or directory`},
+		{[]string{"run", "--story", "--seed", "1"}, `seedbed: --trace and --story show one run, but the paths name 2 scenarios; give one file`},
+		{[]string{"replay"}, `seedbed: seedbed replay takes one replay file; 0 were given`},
+		{[]string{"replay", "testdata/holds.yaml"}, `seedbed: testdata/holds.yaml is not a replay file: invalid character 'a' looking for beginning of value`},
+		{[]string{"replay", "nowhere.json"}, `seedbed: nowhere.json does not exist`},
+		{[]string{"list"}, `seedbed: say what to list: seedbed list systems|properties|faults|steps`},
+		{[]string{"list", "stepps"}, `seedbed: "stepps" is not a command of seedbed list; did you mean "steps"? The commands are faults, properties, steps, systems.`},
+		{[]string{"list", "steps", "all"}, `seedbed: seedbed list steps takes nothing more; leave out "all"`},
+		{[]string{"schema", "x"}, `seedbed: seedbed schema takes no arguments; leave out "x"`},
+		{[]string{"version", "x"}, `seedbed: seedbed version takes no arguments; leave out "x"`},
+	}
+	for _, test := range tests {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			got := seedbed(t, test.args...)
+			if got.code != exitBadInput || got.out != "" {
+				t.Errorf("exit code %d, stdout %q", got.code, got.out)
+			}
+			if !strings.HasPrefix(got.err, test.want) || strings.Count(got.err, "\n") != 1 {
+				t.Errorf("got  %s\nwant %s", got.err, test.want)
+			}
+		})
+	}
+}
+
+func TestRunTheLibrary(t *testing.T) {
+	got := seedbed(t, "run")
+	got.wants(t, exitOK)
+	want := `       scenario   runs  result
+ok     holds         4  held
+ok     orphan        4  violates mirror.no-orphans as expected (4 of 4)
+
+2 scenarios, 8 runs, TIME simulated, N steps
+  properties checked   mirror.copies-equal-originals, mirror.no-orphans
+  conditions checked   holds/few-copies
+  expected violations  orphan (4 of 4)
+every scenario showed what it is written to show
+`
+	if diff := cmp.Diff(want, settled(got.out)); diff != "" {
+		t.Error(diff)
+	}
+	if got.err != "" {
+		t.Errorf("stderr: %s", got.err)
+	}
+}
+
+// settled hides the numbers that a change of the simulator changes.
+func settled(text string) string {
+	text = regexp.MustCompile(`[0-9a-z.]+ simulated, [0-9,]+ steps`).ReplaceAllString(text, "TIME simulated, N steps")
+	return regexp.MustCompile(`[0-9a-f]{16}`).ReplaceAllString(text, "HASH")
+}
+
+func TestAViolationIsToldShrunkAndReplayed(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "replays")
+	junit := filepath.Join(t.TempDir(), "report.xml")
+	got := seedbed(t, "run", "testdata/breaks.yaml", "--replays", folder, "--junit", junit, "--shrink", "2s")
+	replay := filepath.Join(folder, "breaks-seed0.replay.json")
+	got.wants(t, exitViolated,
+		"FAIL   breaks        4  violates mirror.no-orphans at seed 0\n",
+		"FAIL breaks, seed 0: mirror.no-orphans\n",
+		"  meaning  No copy outlives its original: what was deleted must not be read any\n           more.\n",
+		"copies without an original: 1",
+		`writes "one" into the original a`,
+		"deletes ConfigMap originals/a",
+		"  history  shrunk from ",
+		"seedbed replay "+replay,
+		"1 scenario did not show what it is written to show")
+	for line := range strings.Lines(got.out) {
+		if len([]rune(strings.TrimRight(line, "\n"))) > 80 && !strings.Contains(line, folder) {
+			t.Errorf("wider than 80 columns: %s", line)
+		}
+	}
+
+	again := seedbed(t, "replay", replay)
+	again.wants(t, exitViolated, "breaks, seed 0\n", "violates mirror.no-orphans", `writes "one" into the original a`)
+	if second := seedbed(t, "replay", replay); second != again {
+		t.Error("two replays differ")
+	}
+
+	text, err := os.ReadFile(junit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report struct {
+		Failures int `xml:"failures,attr"`
+		Suites   []struct {
+			Cases []struct {
+				Name    string `xml:"name,attr"`
+				Failure string `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Failures != 1 || report.Suites[0].Cases[0].Name != "breaks" || !strings.Contains(report.Suites[0].Cases[0].Failure, "what was deleted") {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestAReplayOfAnotherProgramIsNoticed(t *testing.T) {
+	folder := t.TempDir()
+	seedbed(t, "run", "testdata/breaks.yaml", "--replays", folder, "--shrink", "0s")
+	path := filepath.Join(folder, "breaks-seed0.replay.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), "value: one", "value: two", 1)
+	changed = strings.Replace(changed, "within: 1m", "within: 2m", 1)
+	changed = regexp.MustCompile(`"hash": "[0-9a-f]{16}"`).ReplaceAllString(changed, `"hash": "0123456789abcdef"`)
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seedbed(t, "replay", path).wants(t, exitEngine, "the run did not repeat as recorded")
+}
+
+func TestJSONIsOneLinePerRunInTheSameOrderForAnyNumberOfWorkers(t *testing.T) {
+	one := seedbed(t, "run", "-o", "json", "--seeds", "6", "--workers", "1")
+	many := seedbed(t, "run", "-o", "json", "--seeds", "6", "--workers", "8")
+	one.wants(t, exitOK)
+	if diff := cmp.Diff(one, many, cmp.AllowUnexported(result{})); diff != "" {
+		t.Error(diff)
+	}
+	lines := strings.Split(strings.TrimSpace(one.out), "\n")
+	if len(lines) != 12 {
+		t.Fatalf("%d lines:\n%s", len(lines), one.out)
+	}
+	hashes := map[string]bool{}
+	for i, line := range lines {
+		var got scenarios.Line
+		if err := json.Unmarshal([]byte(line), &got); err != nil {
+			t.Fatal(err)
+		}
+		hashes[got.Hash] = true
+		want := scenarios.Line{Scenario: "holds", File: "testdata/holds.yaml", Seed: uint64(i % 6), Result: scenarios.Held, Expected: true}
+		if i >= 6 {
+			want = scenarios.Line{Scenario: "orphan", File: "testdata/orphan.yaml", Seed: uint64(i % 6), Result: scenarios.Violated, Expected: true,
+				Property: "mirror.no-orphans", Found: got.Found}
+		}
+		if got.Steps == 0 || got.Simulated == 0 {
+			t.Errorf("an empty run: %s", line)
+		}
+		got.Hash, got.Steps, got.Simulated = "", 0, 0
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if len(hashes) < 10 {
+		t.Errorf("12 runs of different seeds have only %d hashes", len(hashes))
+	}
+}
+
+func TestOneSeedOnly(t *testing.T) {
+	got := seedbed(t, "run", "testdata/holds.yaml", "--seed", "3", "-o", "json")
+	got.wants(t, exitOK, `"seed":3,`)
+	if strings.Count(got.out, "\n") != 1 {
+		t.Error(got.out)
+	}
+	later := seedbed(t, "run", "testdata/holds.yaml", "--first-seed", "3", "--seeds", "1", "-o", "json")
+	if later.out != got.out {
+		t.Errorf("seed 3 is not seed 3:\n%s%s", got.out, later.out)
+	}
+}
+
+func TestVerifyRunsEachSeedTwice(t *testing.T) {
+	seedbed(t, "run", "--verify").wants(t, exitOK)
+}
+
+func TestExpectationsThatAreNotMet(t *testing.T) {
+	got := seedbed(t, "run", "testdata/unshown.yaml")
+	got.wants(t, exitViolated,
+		"FAIL   unshown       4  never violates mirror.no-orphans\n",
+		"expected violation not seen: mirror.no-orphans held in all 4 runs",
+		"--seeds 40")
+}
+
+func TestBuiltInPropertiesCanBeExpected(t *testing.T) {
+	seedbed(t, "run", "testdata/panics.yaml", "testdata/impatient.yaml").wants(t, exitOK,
+		"violates no-panic as expected (2 of 2)", "violates story-completes as")
+}
+
+func TestAConditionThatCannotBeEvaluatedIsBadInput(t *testing.T) {
+	seedbed(t, "run", "testdata/unevaluable.yaml").wants(t, exitBadInput, "ERROR unevaluable, seed 0", "division by zero")
+}
+
+func TestNothingRunsIfAFileIsBad(t *testing.T) {
+	got := seedbed(t, "run", "testdata/holds.yaml", "testdata/misspelt.yaml")
+	got.wants(t, exitBadInput, `unknown step "wat"; did you mean "wait"?`, "1 mistake in 1 file; nothing was run")
+	if got.out != "" {
+		t.Errorf("something was run:\n%s", got.out)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	seedbed(t, "check").wants(t, exitOK, "2 scenarios are valid\n")
+	seedbed(t, "check", "testdata/holds.yaml").wants(t, exitOK, "1 scenario is valid\n")
+	seedbed(t, "check", "testdata").wants(t, exitBadInput, "misspelt.yaml:10:5")
+}
+
+func TestTheStoryAndTheTraceOfOneRun(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace.jsonl")
+	got := seedbed(t, "run", "testdata/holds.yaml", "--seed", "1", "--story", "--trace", trace)
+	got.wants(t, exitOK, `story`, `writes "one" into the original a`, "crashes mirror")
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var event map[string]any
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestLists(t *testing.T) {
+	seedbed(t, "list", "systems").wants(t, exitOK, "mirror\n    A controller that keeps a copy", "forgetful")
+	seedbed(t, "list", "properties").wants(t, exitOK, "mirror.no-orphans\n", "story-completes\n", "Checked in every run.")
+	seedbed(t, "list", "faults").wants(t, exitOK, "profile stormy\n", "api-loss-response\n", "      rate ")
+	seedbed(t, "list", "steps").wants(t, exitOK, "mirror.set\n", "      - crash: {target: node-1, downFor: 20s}\n")
+	for _, what := range []string{"systems", "properties", "faults", "steps"} {
+		for line := range strings.Lines(seedbed(t, "list", what).out) {
+			if len([]rune(line)) > 81 {
+				t.Errorf("list %s: wider than 80 columns: %s", what, line)
+			}
+		}
+	}
+}
+
+func TestSchemaVersionCompletionAndHelp(t *testing.T) {
+	schema := seedbed(t, "schema")
+	schema.wants(t, exitOK)
+	if !json.Valid([]byte(schema.out)) {
+		t.Error("the schema is not JSON")
+	}
+	seedbed(t, "version").wants(t, exitOK, "seedbed ", "scenarios seedbed.dev/v1alpha1\n")
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		seedbed(t, "completion", shell).wants(t, exitOK, "seedbed")
+	}
+	seedbed(t, "__complete", "ru").wants(t, exitOK, "run\t")
+	seedbed(t).wants(t, exitOK, "Usage:", "seedbed run my.yaml --seeds 1000")
+	seedbed(t, "run", "--help").wants(t, exitOK, "Exit codes: 0 every scenario showed", "--first-seed")
+}
+
+func TestInterruptedRunsStopCleanly(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	got := seedbedIn(ctx, "run", "--seeds", "1000")
+	got.wants(t, exitInterrupted, "seedbed: interrupted after 0 of 2,000 runs")
+}
+
+func TestColoursOnlyWhenAskedFor(t *testing.T) {
+	if got := seedbed(t, "run"); strings.Contains(got.out, "\x1b") {
+		t.Error("colours without a terminal")
+	}
+	var out bytes.Buffer
+	registry := scenarios.MustNew(mirror.System())
+	a := &app{registry: registry, out: &out, err: &out, colour: true}
+	a.main(context.Background(), []string{"run", "testdata/holds.yaml"})
+	if !strings.Contains(out.String(), "\x1b[32mok\x1b[0m     holds") {
+		t.Errorf("no colours on a terminal:\n%s", out.String())
+	}
+}
