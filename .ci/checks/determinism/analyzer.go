@@ -3,6 +3,7 @@ package determinism
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"path"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,8 @@ type checker struct {
 	pass    *analysis.Pass
 	profile Profile
 	pure    *purity
-	file    string // the current file, relative to the module
+	file    string    // the current file, relative to the module
+	syntax  *ast.File // the same, parsed
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -39,7 +41,7 @@ func run(pass *analysis.Pass) (any, error) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		c.file = path.Join(relative(importPath), name)
+		c.file, c.syntax = path.Join(relative(importPath), name), f
 		c.checkImports(f)
 		c.checkDirectives(f)
 		c.checkNames(f)
@@ -52,12 +54,27 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// report states a finding unless the policy excepts this file from the rule.
+// report states a finding unless the policy excepts its place from the rule.
 func (c *checker) report(pos token.Pos, rule Rule, format string, args ...any) {
-	if excepted(c.file, rule) {
+	if excepted(c.file, c.funcAt(pos), rule) {
 		return
 	}
 	c.pass.Reportf(pos, format+" [%s]", append(args, rule)...)
+}
+
+// funcAt names the function that pos is in, as policy.go does.
+func (c *checker) funcAt(pos token.Pos) string {
+	for _, d := range c.syntax.Decls {
+		fd, ok := d.(*ast.FuncDecl)
+		if !ok || pos < fd.Pos() || pos >= fd.End() {
+			continue
+		}
+		if fn, ok := c.pass.TypesInfo.Defs[fd.Name].(*types.Func); ok {
+			name, _ := qualified(fn)
+			return name
+		}
+	}
+	return ""
 }
 
 // inspect walks root and gives visit each node together with its ancestors,

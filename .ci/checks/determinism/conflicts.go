@@ -2,6 +2,7 @@ package determinism
 
 import (
 	"go/ast"
+	"go/types"
 )
 
 // checkExits allows leaving the loop early only if it cannot be told which
@@ -17,6 +18,9 @@ func (b *loopBody) checkExits() *problem {
 		}
 	}
 	for _, eff := range b.effects {
+		if b.forgotten(eff) {
+			continue
+		}
 		beside := false
 		for _, s := range b.exits[0].block {
 			beside = beside || s == eff.node
@@ -26,6 +30,22 @@ func (b *loopBody) checkExits() *problem {
 		}
 	}
 	return nil
+}
+
+// forgotten says whether nobody can see what an effect wrote once the loop was
+// left early: every exit returns, and it wrote to a variable of the function.
+func (b *loopBody) forgotten(eff effect) bool {
+	for _, e := range b.exits {
+		if _, returns := e.node.(*ast.ReturnStmt); !returns {
+			return false
+		}
+	}
+	v := eff.path[0]
+	if b.function == nil || v.Pos() < b.function.Pos() || v.Pos() >= b.function.End() {
+		return false
+	}
+	_, basic := v.Type().Underlying().(*types.Basic)
+	return basic || eff.kind == collects && len(eff.path) == 1 || madeIn(b.info, b.function, v)
 }
 
 // checkKinds refuses two writes to one thing that do not commute.

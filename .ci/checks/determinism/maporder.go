@@ -2,6 +2,7 @@ package determinism
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 )
@@ -62,7 +63,7 @@ func (c *checker) checkLoop(loop *mapLoop, ancestors []ast.Node) {
 	if loop.key == nil && loop.value == nil {
 		return // the body cannot tell one iteration from another
 	}
-	body := newLoopBody(c, loop)
+	body := newLoopBody(c, loop, ancestors)
 	p := body.judge()
 	if p == nil {
 		p = c.checkSorted(body.collected, loop.stmt, ancestors)
@@ -163,6 +164,9 @@ func (c *checker) sortedNext(path accessPath, stmt ast.Stmt, ancestors []ast.Nod
 				if c.sorts(next, path) {
 					return true
 				}
+				if c.hands(next, path) {
+					return true
+				}
 				if c.mentions(next, path) {
 					return false
 				}
@@ -186,14 +190,28 @@ func (c *checker) sortedNext(path accessPath, stmt ast.Stmt, ancestors []ast.Nod
 	return false
 }
 
-// sorts says whether s is a call that sorts the slice at path: one of packages
-// sort and slices, or a function of the project whose name starts with sort.
+// sorts says whether s calls a function that sorts the slice at path.
 func (c *checker) sorts(s ast.Stmt, path accessPath) bool {
 	expr, ok := s.(*ast.ExprStmt)
-	if !ok {
-		return false
+	return ok && c.sortCall(expr.X, path)
+}
+
+// hands says whether s returns or assigns the slice at path only by way of a
+// function that sorts: errs = sorted(errs).
+func (c *checker) hands(s ast.Stmt, path accessPath) bool {
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		return len(s.Lhs) == 1 && len(s.Rhs) == 1 && c.sortCall(s.Rhs[0], path)
+	case *ast.ReturnStmt:
+		return len(s.Results) == 1 && c.sortCall(s.Results[0], path)
 	}
-	call, ok := expr.X.(*ast.CallExpr)
+	return false
+}
+
+// sortCall says whether e is a call that sorts the slice at path: of packages
+// sort and slices, or of a function of the project whose name starts with sort.
+func (c *checker) sortCall(e ast.Expr, path accessPath) bool {
+	call, ok := e.(*ast.CallExpr)
 	if !ok {
 		return false
 	}
@@ -216,23 +234,50 @@ func (c *checker) sorts(s ast.Stmt, path accessPath) bool {
 	return false
 }
 
-// mentions says whether n looks at path in any way but its length.
+// mentions says whether n looks at path, other than at its length or to append
+// to it.
 func (c *checker) mentions(n ast.Node, path accessPath) bool {
 	return c.mentionsOutside(n, nil, path)
 }
 
 func (c *checker) mentionsOutside(n, skip ast.Node, path accessPath) bool {
 	found := false
+	growing := c.growth(n, path)
 	eachAccess(c.pass.TypesInfo, n, func(a access) bool {
 		if skip != nil && a.node.Pos() >= skip.Pos() && a.node.End() <= skip.End() {
 			return true
 		}
-		if a.path.overlaps(path) && !a.lengthOnly {
+		if a.path.overlaps(path) && !a.lengthOnly && !inside(a.node, growing) {
 			found = true
 		}
 		return !found
 	})
 	return found
+}
+
+// growth lists the places in n where the slice at path is only appended to.
+func (c *checker) growth(n ast.Node, path accessPath) []ast.Node {
+	var places []ast.Node
+	ast.Inspect(n, func(n ast.Node) bool {
+		assign, ok := n.(*ast.AssignStmt)
+		if !ok || assign.Tok != token.ASSIGN || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 {
+			return true
+		}
+		call, ok := assign.Rhs[0].(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		id, ok := call.Fun.(*ast.Ident)
+		if !ok || !isBuiltin(c.pass.TypesInfo, id, "append") {
+			return true
+		}
+		to, from := pathOf(c.pass.TypesInfo, assign.Lhs[0]), pathOf(c.pass.TypesInfo, call.Args[0])
+		if to != nil && from != nil && to.equal(path) && from.equal(path) && !endsInElement(assign.Lhs[0]) {
+			places = append(places, assign.Lhs[0], call.Args[0])
+		}
+		return true
+	})
+	return places
 }
 
 // statements is the statement list that n holds directly.

@@ -11,13 +11,18 @@ import (
 // purity decides which calls have no effect that outlives them. Functions of
 // the package at hand are read; others are known by name.
 type purity struct {
-	info  *types.Info
-	decls map[*types.Func]*ast.FuncDecl
-	known map[*types.Func]bool // also holds functions being read, as pure
+	info   *types.Info
+	decls  map[*types.Func]*ast.FuncDecl
+	lits   map[types.Object]*ast.FuncLit // of variables that only ever hold one function literal
+	known  map[*types.Func]bool          // also holds functions being read, as pure
+	params map[types.Object]bool         // of functions being read
 }
 
 func newPurity(pass *analysis.Pass) *purity {
-	p := &purity{info: pass.TypesInfo, decls: map[*types.Func]*ast.FuncDecl{}, known: map[*types.Func]bool{}}
+	p := &purity{
+		info: pass.TypesInfo, decls: map[*types.Func]*ast.FuncDecl{}, lits: map[types.Object]*ast.FuncLit{},
+		known: map[*types.Func]bool{}, params: map[types.Object]bool{},
+	}
 	for _, f := range pass.Files {
 		for _, d := range f.Decls {
 			if fd, ok := d.(*ast.FuncDecl); ok && fd.Body != nil {
@@ -27,7 +32,40 @@ func newPurity(pass *analysis.Pass) *purity {
 			}
 		}
 	}
+	for _, f := range pass.Files {
+		p.findLiterals(f)
+	}
 	return p
+}
+
+// findLiterals notes the variables of f that are declared with a function
+// literal and never assigned again.
+func (p *purity) findLiterals(f *ast.File) {
+	var again []types.Object
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, lhs := range n.Lhs {
+				v := variable(p.info, lhs)
+				if v == nil {
+					continue
+				}
+				if n.Tok != token.DEFINE {
+					again = append(again, v)
+				} else if lit, ok := n.Rhs[min(i, len(n.Rhs)-1)].(*ast.FuncLit); ok && len(n.Lhs) == len(n.Rhs) {
+					p.lits[v] = lit
+				}
+			}
+		case *ast.UnaryExpr:
+			if v := variable(p.info, ast.Unparen(n.X)); n.Op == token.AND && v != nil {
+				again = append(again, v)
+			}
+		}
+		return true
+	})
+	for _, v := range again {
+		delete(p.lits, v)
+	}
 }
 
 // impure finds the first part of an expression or declaration whose evaluation
@@ -57,8 +95,16 @@ func (p *purity) impure(n ast.Node) (why string, at ast.Node) {
 	return why, at
 }
 
-// impureBody is impure for a function body: it may write to memory of its own.
-func (p *purity) impureBody(body *ast.BlockStmt, _ *ast.FuncType) (why string, at ast.Node) {
+// impureBody is impure for a function: it may write to memory of its own.
+func (p *purity) impureBody(body *ast.BlockStmt, signature *ast.FuncType) (why string, at ast.Node) {
+	for _, field := range signature.Params.List {
+		for _, id := range field.Names {
+			if v := p.info.Defs[id]; v != nil {
+				p.params[v] = true
+				defer delete(p.params, v)
+			}
+		}
+	}
 	own := func(e ast.Expr) bool {
 		if id, ok := e.(*ast.Ident); ok && id.Name == "_" {
 			return true
@@ -67,7 +113,7 @@ func (p *purity) impureBody(body *ast.BlockStmt, _ *ast.FuncType) (why string, a
 		if path == nil || isGlobal(path[0].(*types.Var)) {
 			return false
 		}
-		declared := path[0].Pos() >= body.Pos() && path[0].Pos() < body.End()
+		declared := path[0].Pos() >= signature.Pos() && path[0].Pos() < body.End()
 		return declared && ownMemory(p.info, e) || madeIn(p.info, body, path[0])
 	}
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -109,12 +155,20 @@ func (p *purity) pureCall(call *ast.CallExpr) bool {
 		_, at := p.impureBody(lit.Body, lit.Type)
 		return at == nil
 	}
+	v := variable(p.info, ast.Unparen(call.Fun))
+	if v != nil && p.params[v] {
+		return true
+	}
+	if v != nil && p.lits[v] != nil {
+		_, at := p.impureBody(p.lits[v].Body, p.lits[v].Type)
+		return at == nil
+	}
 	fn, name := callee(p.info, call)
 	if fn == nil || fn.Pkg() == nil && fn.Name() != "Error" {
 		return false
 	}
 	if p.pureFunc(fn.Origin()) {
-		return true
+		return p.pureFuncArgs(call)
 	}
 	if fn.Signature().Recv() != nil {
 		return matchAny(fn.Name(), pureComparisons) ||
@@ -124,7 +178,31 @@ func (p *purity) pureCall(call *ast.CallExpr) bool {
 	return matchAny(name, pureFuncs[fn.Pkg().Path()])
 }
 
-// pureFunc reads a function of this package.
+// pureFuncArgs says whether the functions that a call hands over are known to
+// have no effects; literals are judged where they stand.
+func (p *purity) pureFuncArgs(call *ast.CallExpr) bool {
+	for _, arg := range call.Args {
+		if _, isFunc := coreType(p.info.TypeOf(arg)).(*types.Signature); !isFunc {
+			continue
+		}
+		switch x := ast.Unparen(arg).(type) {
+		case *ast.FuncLit:
+		case *ast.Ident:
+			if fn, ok := p.info.Uses[x].(*types.Func); ok && p.pureFunc(fn.Origin()) {
+				continue
+			}
+			if p.lits[p.info.Uses[x]] == nil {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// pureFunc reads a function of this package. Calls of its own parameters are
+// left to pureFuncArgs.
 func (p *purity) pureFunc(fn *types.Func) bool {
 	if pure, ok := p.known[fn]; ok {
 		return pure

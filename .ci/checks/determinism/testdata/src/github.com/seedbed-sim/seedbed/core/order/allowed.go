@@ -243,3 +243,67 @@ func (t *table) fieldCount() {
 		}
 	}
 }
+
+func sorted(list []string) []string { slices.Sort(list); return list }
+
+func plain(s string) bool {
+	for s != "" {
+		s = s[1:]
+	}
+	return true
+}
+
+func sortedByResult(a, b map[string]int) []string {
+	var errs []string
+	skip := func(k string) bool { return strings.HasPrefix(k, "x") || !plain(k) }
+	for k := range a {
+		if skip(k) {
+			continue
+		}
+		errs = append(errs, k)
+	}
+	for k := range b {
+		errs = append(errs, k)
+	}
+	errs = append(errs, "always")
+	return sorted(errs)
+}
+
+func checked(m map[string]int) []string {
+	for k := range m {
+		if !plain(k) {
+			return sorted(nil) // the same for any element
+		}
+	}
+	return nil
+}
+
+func equal(a, b any) bool {
+	x, ok := a.(map[string]any)
+	y, _ := b.(map[string]any)
+	return ok && equalBy(x, y, equal)
+}
+
+func equalBy(x, y map[string]any, eq func(a, b any) bool) bool {
+	return len(x) == len(y) && eq(x[""], y[""])
+}
+
+func allEqual(x, y map[string]any) bool {
+	for k, v := range x {
+		if !equal(v, y[k]) || equalBy(x, y, func(any, any) bool { return true }) {
+			return false
+		}
+	}
+	return true
+}
+
+func small(m map[string]int) bool {
+	size := 0
+	for k, v := range m {
+		if !plain(k) {
+			return false
+		}
+		size += v
+	}
+	return size < 3
+}

@@ -247,3 +247,57 @@ func deferred(m map[string]func()) {
 		defer f()
 	}
 }
+
+func grownThenShown(m map[string]int) []string {
+	var keys []string
+	for k := range m { // want `collects into keys, which is not sorted right after`
+		keys = append(keys, k)
+	}
+	keys = append(keys, keys[0])
+	return sorted(keys)
+}
+
+func changing(m map[string]int, other func(string) bool) bool {
+	test := func(string) bool { return true }
+	test = other
+	for k := range m { // want `calls test, whose effects`
+		if test(k) {
+			return true
+		}
+	}
+	return false
+}
+
+func handed(x map[string]any, eq func(a, b any) bool) bool {
+	for k, v := range x { // want `calls eq, whose effects`
+		if eq(k, v) {
+			return true
+		}
+	}
+	for k := range x { // want `calls equalBy, whose effects`
+		if k != "" && equalBy(x, x, eq) {
+			return true
+		}
+	}
+	return false
+}
+
+func remembered(m map[string]int) (size int, ok bool) {
+	for _, v := range m { // want `writes size in a loop that ends early`
+		if v == 0 {
+			return size, false
+		}
+		size += v
+	}
+	return size, true
+}
+
+func leaked(t *table, m map[string]int) bool {
+	for _, v := range m { // want `writes t.count in a loop that ends early`
+		if v == 0 {
+			return false
+		}
+		t.count += v
+	}
+	return true
+}
