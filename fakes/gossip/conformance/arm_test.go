@@ -32,9 +32,9 @@ type arm interface {
 	lose(percent int)
 	// health is a node's health score, -1 if it is down.
 	health(node int) int
-	// plainErrors makes the transport fail with an ordinary error when nobody
-	// listens at the destination.
-	plainErrors()
+	// failSends makes the transport fail when nobody listens at the destination:
+	// with an error that blames the other side, or with an ordinary one.
+	failSends(blame bool)
 	// sleep lets virtual time pass.
 	sleep(time.Duration)
 	// now is the time since the start of the run.

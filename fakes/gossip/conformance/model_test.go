@@ -125,12 +125,14 @@ func (m *model) health(node int) int {
 	return -1
 }
 
-var errLocal = errors.New("no route to host")
-
-func (m *model) plainErrors() {
+func (m *model) failSends(blame bool) {
+	err := errPlain
+	if blame {
+		err = gossip.ErrUnreachable
+	}
 	m.lab.Fail = func(e *gossip.Envelope) error {
 		if !e.Stream && m.lab.Cluster.At(e.To) == nil {
-			return errLocal
+			return err
 		}
 		return nil
 	}

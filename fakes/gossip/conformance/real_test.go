@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"log"
+	"net"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -203,7 +204,14 @@ func (l *library) health(node int) int {
 	return -1
 }
 
-func (l *library) plainErrors() { l.net.plainErrors = true }
+func (l *library) failSends(blame bool) {
+	l.net.mu.Lock()
+	defer l.net.mu.Unlock()
+	l.net.fail = errPlain
+	if blame {
+		l.net.fail = &net.OpError{Op: "write", Net: "udp", Err: errPlain}
+	}
+}
 
 func (l *library) sleep(d time.Duration) {
 	time.Sleep(d)

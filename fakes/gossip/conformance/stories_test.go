@@ -45,7 +45,8 @@ func scripts() []script {
 		script{"mute", "hears all, is heard by none", mute},
 		script{"pair-cut", "indirect probes bridge one broken pair", pairCut},
 		script{"lossy", "suspicions come and go; the dead one still dies", lossy},
-		script{"plain-error", "failure detection is off", plainError},
+		script{"plain-error", "failure detection is off", failingSends(false)},
+		script{"op-error", "straight to the indirect probe", failingSends(true)},
 	)
 }
 
@@ -305,15 +306,19 @@ func restart(after time.Duration) func(*stage) measures {
 	}
 }
 
-// plainError kills node 4 under a transport that reports it as a local fault.
-func plainError(s *stage) measures {
-	s.form(5, settings{keys: [][]byte{key(1)}})
-	s.plainErrors()
-	s.crash(4)
-	s.play(60 * time.Second)
-	r := s.close()
-	return measures{
-		flags: map[string]bool{"any leave": s.firstLeave(&r, anybody) != never},
-		lists: map[string]string{"end": r.lists(s.zero+60*time.Second, s.nodes[:4])},
+// failingSends kills node 4 under a transport that reports it: as the other
+// side's fault, or as a local one.
+func failingSends(blame bool) func(*stage) measures {
+	return func(s *stage) measures {
+		s.form(5, settings{keys: [][]byte{key(1)}})
+		s.failSends(blame)
+		s.crash(4)
+		s.play(60 * time.Second)
+		r := s.close()
+		return measures{
+			flags: map[string]bool{"any leave": s.firstLeave(&r, anybody) != never},
+			times: map[string]time.Duration{"first leave": s.firstLeave(&r, anybody)},
+			lists: map[string]string{"end": r.lists(s.zero+60*time.Second, s.nodes[:4])},
+		}
 	}
 }

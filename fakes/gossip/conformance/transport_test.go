@@ -22,9 +22,9 @@ type network struct {
 	cuts  map[[2]string]bool // single directed links
 	loss  int                // of packets, in percent
 
-	// plainErrors makes a write to a missing host fail with an ordinary error:
-	// what a transport must not do.
-	plainErrors bool
+	// fail is what a write to a missing host returns. If it is not nil, and not a
+	// *net.OpError, that is what a transport must not do.
+	fail error
 	// tap, if set, sees each packet before anything is decided about it.
 	tap func(packet []byte)
 }
@@ -53,6 +53,15 @@ func (w *network) show(packet []byte) {
 	if w.tap != nil {
 		w.tap(packet)
 	}
+}
+
+func (w *network) failure(to string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hosts[to] == nil {
+		return w.fail
+	}
+	return nil
 }
 
 func (w *network) lost() bool {
@@ -114,8 +123,8 @@ func (t *transport) WriteToAddress(b []byte, a memberlist.Address) (time.Time, e
 	now := time.Now()
 	w := t.net
 	w.show(b)
-	if w.plainErrors && w.host(a.Addr) == nil {
-		return now, errPlain
+	if err := w.failure(a.Addr); err != nil {
+		return now, err
 	}
 	if w.isCut(t.addr, a.Addr) || w.lost() {
 		return now, nil
