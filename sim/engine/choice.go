@@ -75,7 +75,7 @@ type Source interface {
 type Contention struct{ e *Engine }
 
 // Len returns the number of ready tasks, in the order in which they became ready.
-func (c *Contention) Len() int { return c.e.ready.len() }
+func (c *Contention) Len() int { return c.e.ready.n }
 
 // Default returns the decision that switches least: the task that ran last if
 // it is ready, and else the one that has been ready for longest.
@@ -83,7 +83,7 @@ func (c *Contention) Default() int { return max(c.Last(), 0) }
 
 // Last returns the index of the task that ran last, or -1 if it is not ready.
 func (c *Contention) Last() int {
-	if t := c.e.last; t != nil && t.state == taskReady {
+	if t := c.e.task; t != nil && t.state == taskReady {
 		for i := c.Len() - 1; i >= 0; i-- { // it became ready last, so it is near the end
 			if c.e.ready.at(i) == t {
 				return i

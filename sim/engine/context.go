@@ -180,7 +180,7 @@ func ownContext(ctx context.Context) (c *simContext, same bool) {
 }
 
 func (c *simContext) cancelFunc() {
-	if t := c.e.cur; t != nil && t.inc.dead {
+	if t := c.e.caller(); t != nil && t.inc.dead {
 		return // "defer cancel()" of a dying task: nobody is left to see it
 	}
 	if c.e.strict {
@@ -309,8 +309,8 @@ func (e *Engine) watch(w foreignWatch) {
 	}
 	if ok {
 		who := "a callback"
-		if e.cur != nil {
-			who = fmt.Sprintf("task %s at %q", e.cur.ID(), e.cur.op)
+		if t := e.caller(); t != nil {
+			who = fmt.Sprintf("task %s at %q", t.ID(), t.op)
 		}
 		e.fail(fmt.Errorf("%s: context with a deadline on the machine's clock: "+
 			"use Process.WithTimeout, not context.WithTimeout", who))

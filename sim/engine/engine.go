@@ -17,14 +17,18 @@ type Engine struct {
 	ready   readyQueue
 	now     int64
 	steps   uint64
-	cur     *Task // the task whose code is running; nil in callbacks
-	running *Task // the coroutine that has the processor, also in callbacks it makes
-	last    *Task // the task that ran last
+	task    *Task // the task that has the processor, or had it last
+	running bool  // it has
+	inTask  bool  // and it is not in a callback that it made
 	g       uintptr
 
 	contention Contention
-	stepLimit  uint64 // the step at which a guard fires, in this instant
-	attention  bool   // afterStep has something to do
+	attention  bool // afterStep has something to do
+
+	stepLimit uint64           // at which the run ends, in this instant
+	nextLook  uint64           // at which look is called
+	counting  bool             // steps of tasks
+	census    map[*Task]uint64 // the counts
 
 	processes   map[string]*Process
 	processList []*Process
@@ -114,7 +118,7 @@ func (e *Engine) run(horizon int64) {
 	defer func() { // also when a callback calls t.FailNow
 		stop()
 		e.inRun, e.g = false, 0
-		e.cur, e.running = nil, nil
+		e.running, e.inTask = false, false
 	}()
 	for !e.loop(horizon) {
 	}
@@ -146,40 +150,54 @@ func (e *Engine) loop(horizon int64) (over bool) {
 		e.afterStep()
 	}
 	for !e.stopped {
-		if e.ready.len() > 0 {
-			e.resume(e.pick())
-		} else if !e.fire(horizon) {
-			return true
+		if e.ready.n == 0 {
+			if !e.fire(horizon) {
+				return true
+			}
+		} else {
+			t := e.pick()
+			if t.next == nil {
+				t.start()
+			}
+			e.traceTask(t)
+			t.state = taskRunning
+			e.task, e.running, e.inTask = t, true, true
+			_, alive := t.next() // until the task parks or ends
+			e.running, e.inTask = false, false
+			if !alive {
+				e.finish(t)
+			}
 		}
-		e.afterStep()
+		if e.attention || e.steps >= e.nextLook {
+			e.afterStep()
+		}
 	}
 	return true
 }
 
 // recovered handles a panic that reached the loop.
 func (e *Engine) recovered(r any) {
-	t := e.running
-	e.cur, e.running = nil, nil
-	if end, ok := r.(taskEnd); ok && end.t == t {
+	running := e.running
+	e.running, e.inTask = false, false
+	if end, ok := r.(taskEnd); ok && running && end.t == e.task {
 		e.ended = true
-		e.finish(t)
+		e.finish(end.t)
 		return
 	}
 	e.fail(&PanicError{Value: r, Stack: debug.Stack()})
 }
 
-// pick decides which ready task runs and takes it from the queue.
+// pick takes a ready task from the queue; the source decides which if there are
+// several.
 func (e *Engine) pick() *Task {
-	n := e.ready.len()
-	if n == 1 {
-		return e.traceTask(e.ready.take(0))
+	if e.ready.n == 1 {
+		return e.ready.pop()
 	}
-	i := e.source.Next(&e.contention)
-	t := e.ready.take(i)
+	t := e.ready.take(e.source.Next(&e.contention))
 	if e.recorder != nil {
 		e.recorder.block(t.ID())
 	}
-	return e.traceTask(t)
+	return t
 }
 
 // never is the time of events that do not happen.
@@ -211,20 +229,10 @@ func (e *Engine) fire(horizon int64) bool {
 	return true
 }
 
-// afterStep does what follows each step: unwind what has crashed, look after
+// afterStep does what follows some steps: unwind what has crashed, look after
 // foreign contexts, check properties and guards.
 func (e *Engine) afterStep() {
-	if e.attention {
-		e.attention = false
-		e.attend()
-	}
-	if e.steps >= e.stepLimit {
-		e.fail(e.livelock())
-	}
-}
-
-// attend does the rare part of afterStep.
-func (e *Engine) attend() {
+	e.attention = false
 	if len(e.doomed) > 0 {
 		e.reap()
 	}
@@ -236,14 +244,8 @@ func (e *Engine) attend() {
 		e.touched = false
 		e.checkTouched()
 	}
-}
-
-// moveTo lets virtual time pass until at, which starts a new instant.
-func (e *Engine) moveTo(at int64) {
-	e.now = at
-	e.stepLimit = e.steps + e.cfg.StepsPerInstant
-	if e.cfg.MaxSteps > 0 {
-		e.stepLimit = min(e.stepLimit, e.cfg.MaxSteps)
+	if e.steps >= e.nextLook {
+		e.look()
 	}
 }
 

@@ -61,7 +61,7 @@ type LivelockError struct {
 	At      time.Duration
 	Task    string // the busiest task of the instant, or empty: callbacks only
 	Op      Op     // where it waits
-	Burst   uint64 // its steps in this instant
+	Burst   uint64 // its steps in the last thousand or so
 }
 
 // Error names the busiest task and where it waits.

@@ -15,19 +15,21 @@ func mix(h, x uint64) uint64 {
 
 // hashString is a fixed hash: the same on every machine, process and Go version.
 func hashString(s string) uint64 {
-	h := uint64(len(s)) * golden
-	for len(s) >= 8 {
-		h = mix(h, word(s))
-		s = s[8:]
+	n := len(s)
+	h := uint64(n) * golden
+	switch {
+	case n >= 8:
+		for len(s) > 8 {
+			h = mix(h, word(s))
+			s = s[min(8, len(s)-8):] // the last word overlaps the one before
+		}
+		return mix(h, word(s))
+	case n >= 4:
+		return mix(h, half(s)<<32|half(s[n-4:]))
+	case n > 0:
+		return mix(h, uint64(s[0])<<16|uint64(s[n/2])<<8|uint64(s[n-1]))
 	}
-	if len(s) == 0 {
-		return h
-	}
-	var x uint64
-	for i := 0; i < len(s); i++ {
-		x |= uint64(s[i]) << (8 * i)
-	}
-	return mix(h, x)
+	return h
 }
 
 // word reads eight bytes, little-endian; the compiler turns it into one load.
@@ -35,4 +37,10 @@ func word(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// half reads four bytes, little-endian.
+func half(s string) uint64 {
+	_ = s[3]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }

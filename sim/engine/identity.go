@@ -16,9 +16,17 @@ func (e *Engine) guard(method string) {
 	if e.strict {
 		e.checkIdentity(method)
 	}
-	if t := e.cur; t != nil && t.inc.dead {
+	if e.inTask && e.task.inc.dead {
 		runtime.Goexit()
 	}
+}
+
+// caller returns the task that is calling, or nil in a callback.
+func (e *Engine) caller() *Task {
+	if e.inTask {
+		return e.task
+	}
+	return nil
 }
 
 // checkIdentity panics if the calling goroutine is not the one that the engine
@@ -26,8 +34,8 @@ func (e *Engine) guard(method string) {
 // run beside the tasks and corrupt the run silently.
 func (e *Engine) checkIdentity(method string) {
 	want := e.g
-	if t := e.running; t != nil {
-		want = t.g
+	if e.running {
+		want = e.task.g
 	}
 	if want != 0 && getg() != want {
 		panic(e.foreign(method))

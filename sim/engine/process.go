@@ -98,7 +98,7 @@ func (p *Process) Start(main func(ctx context.Context)) {
 // It is called by tasks of the process, or from a callback.
 func (p *Process) Go(ctx context.Context, name string, f func(ctx context.Context)) *Task {
 	p.e.guard("Go")
-	if t := p.e.cur; t != nil && t.inc.p != p {
+	if t := p.e.caller(); t != nil && t.inc.p != p {
 		panic("engine: Go of process " + p.name + " called by task " + t.ID())
 	}
 	if !p.Alive() {
@@ -112,7 +112,8 @@ func (p *Process) spawn(ctx context.Context, name string, f func(context.Context
 	inc.counts[name]++
 	e.serial++
 	t := &Task{e: e, inc: inc, name: name, nth: inc.counts[name], serial: e.serial,
-		fn: f, fnCtx: ctx, op: opStart, state: taskParked}
+		fn: f, fnCtx: ctx, state: taskParked}
+	t.setOp(opStart)
 	t.hash = mix(mix(p.hash, uint64(inc.n)<<32|uint64(t.nth)), hashString(name))
 	inc.add(t)
 	e.live++
@@ -130,7 +131,7 @@ func (p *Process) Crash() {
 		return
 	}
 	p.end(true)
-	if t := p.e.cur; t != nil && t.inc.dead {
+	if t := p.e.caller(); t != nil && t.inc.dead {
 		runtime.Goexit()
 	}
 }
@@ -281,7 +282,7 @@ func (inc *incarnation) remove(t *Task) {
 // until that task has given the processor back: tasks are never unwound on the
 // stack of another.
 func (e *Engine) reap() {
-	if e.running != nil || e.reaping || len(e.doomed) == 0 {
+	if e.running || e.reaping || len(e.doomed) == 0 {
 		return
 	}
 	e.reaping = true
@@ -299,8 +300,8 @@ func (e *Engine) reap() {
 
 // asCallback runs fn as if no task called it.
 func (e *Engine) asCallback(fn func()) {
-	cur := e.cur
-	e.cur = nil
-	defer func() { e.cur = cur }()
+	was := e.inTask
+	e.inTask = false
+	defer func() { e.inTask = was }()
 	fn()
 }

@@ -1,5 +1,36 @@
 package engine
 
+// censusSteps is for how many steps before a limit the steps of tasks are counted,
+// so that the message can name the busiest.
+const censusSteps = 1000
+
+// moveTo lets virtual time pass until at, which starts a new instant.
+func (e *Engine) moveTo(at int64) {
+	e.now = at
+	e.counting = false
+	e.stepLimit = e.steps + e.cfg.StepsPerInstant
+	if e.cfg.MaxSteps > 0 {
+		e.stepLimit = min(e.stepLimit, e.cfg.MaxSteps)
+	}
+	e.nextLook = e.stepLimit - min(e.stepLimit, censusSteps)
+}
+
+// look is called when nextLook steps have been taken. It starts the census or ends
+// the run.
+func (e *Engine) look() {
+	if !e.counting {
+		e.counting = true
+		e.nextLook = e.stepLimit
+		if e.census == nil {
+			e.census = map[*Task]uint64{}
+		}
+		clear(e.census)
+	}
+	if e.steps >= e.stepLimit {
+		e.fail(e.livelock())
+	}
+}
+
 // livelock describes a run that has reached a limit of steps.
 func (e *Engine) livelock() error {
 	l := &LivelockError{Steps: e.cfg.StepsPerInstant, Instant: true, At: e.Elapsed()}
@@ -12,13 +43,13 @@ func (e *Engine) livelock() error {
 			continue
 		}
 		for t := p.inc.first; t != nil; t = t.succ {
-			if t.burst > 0 && t.instant == e.now && (busiest == nil || t.burst > busiest.burst) {
+			if n := e.census[t]; n > e.census[busiest] {
 				busiest = t
 			}
 		}
 	}
 	if busiest != nil {
-		l.Task, l.Op, l.Burst = busiest.ID(), busiest.op, busiest.burst
+		l.Task, l.Op, l.Burst = busiest.ID(), busiest.op, e.census[busiest]
 	}
 	return l
 }

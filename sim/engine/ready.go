@@ -1,53 +1,73 @@
 package engine
 
-// readyQueue holds the tasks that can run, in the order in which they became
-// ready. Most of the time it has one or two entries.
+// readyQueue is a ring of the tasks that can run, in the order in which they became
+// ready. Most of the time it holds one or two.
 type readyQueue struct {
-	buf  []*Task
+	buf  []*Task // its length is a power of two
 	head int
+	n    int
 }
 
-func (q *readyQueue) len() int         { return len(q.buf) - q.head }
-func (q *readyQueue) at(i int) *Task   { return q.buf[q.head+i] }
-func (q *readyQueue) tasks() []*Task   { return q.buf[q.head:] }
-func (q *readyQueue) set(live []*Task) { q.buf, q.head = live, 0 }
+// at returns the i-th task.
+func (q *readyQueue) at(i int) *Task { return *q.place(i) }
+
+func (q *readyQueue) place(i int) **Task { return &q.buf[(q.head+i)&(len(q.buf)-1)] }
 
 func (q *readyQueue) push(t *Task) {
-	if q.head > 0 && len(q.buf) == cap(q.buf) {
-		n := copy(q.buf, q.buf[q.head:])
-		clear(q.buf[n:])
-		q.buf, q.head = q.buf[:n], 0
+	if q.n == len(q.buf) {
+		q.grow()
 	}
-	q.buf = append(q.buf, t)
+	*q.place(q.n) = t
+	q.n++
 }
 
-// take removes and returns entry i; it moves the shorter side.
-func (q *readyQueue) take(i int) *Task {
-	b := q.buf[q.head:]
-	t := b[i]
-	if i < len(b)/2 || len(b) == 1 {
-		copy(b[1:i+1], b[:i])
-		b[0] = nil
-		q.head++
-		if q.head == len(q.buf) {
-			q.buf, q.head = q.buf[:0], 0
-		}
-		return t
+func (q *readyQueue) grow() {
+	buf := make([]*Task, max(8, 2*len(q.buf)))
+	for i := range q.n {
+		buf[i] = q.at(i)
 	}
-	copy(b[i:], b[i+1:])
-	b[len(b)-1] = nil
-	q.buf = q.buf[:len(q.buf)-1]
+	q.buf, q.head = buf, 0
+}
+
+// pop removes and returns the first task.
+func (q *readyQueue) pop() *Task {
+	p := &q.buf[q.head]
+	t := *p
+	*p = nil
+	q.head = (q.head + 1) & (len(q.buf) - 1)
+	q.n--
 	return t
 }
 
-// drop removes every task for which dead reports true.
-func (q *readyQueue) drop(dead func(*Task) bool) {
-	live := q.buf[:0]
-	for _, t := range q.buf[q.head:] {
-		if !dead(t) {
-			live = append(live, t)
+// take removes and returns the i-th task; it moves the shorter side.
+func (q *readyQueue) take(i int) *Task {
+	t := q.at(i)
+	if i < q.n/2 || i == 0 {
+		for ; i > 0; i-- {
+			*q.place(i) = q.at(i - 1)
+		}
+		q.pop()
+		return t
+	}
+	for ; i < q.n-1; i++ {
+		*q.place(i) = q.at(i + 1)
+	}
+	*q.place(q.n - 1) = nil
+	q.n--
+	return t
+}
+
+// drop removes every task for which unwanted reports true.
+func (q *readyQueue) drop(unwanted func(*Task) bool) {
+	kept := 0
+	for i := range q.n {
+		if t := q.at(i); !unwanted(t) {
+			*q.place(kept) = t
+			kept++
 		}
 	}
-	clear(q.buf[len(live):])
-	q.set(live)
+	for i := kept; i < q.n; i++ {
+		*q.place(i) = nil
+	}
+	q.n = kept
 }

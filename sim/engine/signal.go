@@ -1,6 +1,9 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"runtime"
+)
 
 // Signal carries one bit from any number of senders to a waiting task of its
 // process: it replaces a channel of capacity one. Sends coalesce.
@@ -38,19 +41,21 @@ func (s *Signal) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t.op = opSignal
+	t.setOp(opSignal)
+	t.state = taskParked
 	if s.set {
 		s.set = false
-		t.pass()
-		return nil
+		t.wake()
+	} else {
+		s.waiters.push(t)
+		t.waitOn(ctx)
 	}
-	s.waiters.push(t)
-	t.state = taskParked
-	t.waitOn(ctx)
-	t.park()
+	if !t.yield(struct{}{}) {
+		runtime.Goexit()
+	}
 	err := t.leave()
 	if t.list == nil {
-		return nil // popped by Send
+		return nil // it was set, or Send has taken t from the list
 	}
 	s.waiters.remove(t)
 	return err
@@ -64,21 +69,29 @@ type Mutex struct {
 	waiters waitList
 }
 
+var opLock = Op{Verb: "lock"}
+
 // NewMutex returns an unlocked mutex. It implements [sync.Locker].
 func (p *Process) NewMutex() *Mutex { return &Mutex{p: p} }
 
 // Lock waits until the mutex is free and takes it. It is a scheduling point.
 func (m *Mutex) Lock() {
 	t := m.p.enter("Lock")
-	t.op = Op{Verb: "lock"}
-	t.pass()
+	t.setOp(opLock)
+	t.state = taskParked
+	t.wake()
+	if !t.yield(struct{}{}) {
+		runtime.Goexit()
+	}
 	if m.owner == nil {
 		m.owner = t
 		return
 	}
 	m.waiters.push(t)
 	t.state = taskParked
-	t.park()
+	if !t.yield(struct{}{}) {
+		runtime.Goexit()
+	}
 }
 
 // Unlock frees the mutex or hands it to the task that has waited for longest.

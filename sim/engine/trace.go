@@ -49,17 +49,20 @@ func (e *Engine) emit(ev Event) {
 }
 
 // traceTask begins a step that resumes t.
-func (e *Engine) traceTask(t *Task) *Task {
+func (e *Engine) traceTask(t *Task) {
 	e.steps++
-	h := mix(e.hash, uint64(e.now)^e.steps*golden)
-	h = mix(h, t.hash)
-	e.hash = mix(h, hashString(t.op.Verb)^hashString(t.op.Key)*hashK0)
+	e.hash = mix(mix(e.hash, uint64(e.now)^e.steps*golden), t.hash^t.opHash)
+	if e.pulse == nil && e.cfg.Trace == TraceHash && !e.counting {
+		return
+	}
 	if e.cfg.Trace == TraceFull {
 		e.records = append(e.records,
 			Record{e.steps, e.Elapsed(), "step", t.ID(), t.op.Verb, t.op.Key, 0, ""})
 	}
 	e.beat(t)
-	return t
+	if e.counting {
+		e.census[t]++
+	}
 }
 
 // traceEvent begins a step that fires event number seq.

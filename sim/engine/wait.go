@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"time"
+	"unsafe"
 )
 
 // Op says what a task is about to do where it waits. Strategies read it to find
@@ -28,14 +29,30 @@ var (
 	opSleep = Op{Verb: "sleep"}
 )
 
+// setOp says where t waits next. Its hash goes into the trace; for the very same
+// strings as before it is known.
+func (t *Task) setOp(op Op) {
+	if sameString(op.Verb, t.op.Verb) && sameString(op.Key, t.op.Key) {
+		t.op.Write, t.op.Idle = op.Write, op.Idle
+		return
+	}
+	t.op = op
+	t.opHash = hashString(op.Verb) ^ hashString(op.Key)*hashK0
+}
+
+// sameString reports whether a and b are the same bytes in memory.
+func sameString(a, b string) bool {
+	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
+}
+
 // enter is the entry check of methods that only tasks of p may call.
 func (p *Process) enter(method string) *Task {
 	e := p.e
 	if e.strict {
 		e.checkIdentity(method)
 	}
-	t := e.cur
-	if t == nil {
+	t := e.task
+	if !e.inTask {
 		panic("engine: " + method + " of process " + p.name + " called outside its tasks")
 	}
 	if t.inc.dead {
@@ -54,8 +71,12 @@ func (p *Process) enter(method string) *Task {
 // ready task may run before it does.
 func (p *Process) Yield(op Op) {
 	t := p.enter("Yield")
-	t.op = op
-	t.pass()
+	t.setOp(op)
+	t.state = taskParked
+	t.wake()
+	if !t.yield(struct{}{}) {
+		runtime.Goexit()
+	}
 }
 
 // Sleep waits until d has passed on the process's monotonic clock and returns
@@ -65,15 +86,17 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t.op = opSleep
-	if d <= 0 {
-		t.pass()
-		return nil
-	}
-	t.timer = p.e.at(p.e.now+p.trueDuration(d), wakeTask, t)
+	t.setOp(opSleep)
 	t.state = taskParked
-	t.waitOn(ctx)
-	t.park()
+	if d > 0 {
+		t.timer = p.e.at(p.e.now+p.trueDuration(d), wakeTask, t)
+		t.waitOn(ctx)
+	} else {
+		t.wake()
+	}
+	if !t.yield(struct{}{}) {
+		runtime.Goexit()
+	}
 	t.timer.drop()
 	return t.leave()
 }
@@ -119,7 +142,8 @@ func (p *Process) Await(ctx context.Context, op Op, start func(*Wait)) error {
 		return err
 	}
 	w := &Wait{t: t}
-	t.op, t.wait = op, w
+	t.setOp(op)
+	t.wait = w
 	t.state = taskParking
 	start(w)
 	if t.inc.dead {
@@ -131,7 +155,9 @@ func (p *Process) Await(ctx context.Context, op Op, start func(*Wait)) error {
 	} else {
 		t.waitOn(ctx)
 	}
-	t.park()
+	if !t.yield(struct{}{}) {
+		runtime.Goexit()
+	}
 	t.wait = nil
 	err := t.leave()
 	if w.done {
