@@ -18,7 +18,7 @@ type call struct {
 	ns       string // empty for cluster-scoped kinds
 	warnings []string
 	dryRun   bool
-	ctx      registry.Context
+	ctx      *registry.Context // made when a rule needs it
 }
 
 // Do answers a request other than a watch. The error is always an
@@ -55,7 +55,6 @@ func (c *call) resolve() error {
 		return errNoResource()
 	}
 	c.ep, c.ns = ep, c.req.Namespace
-	c.ctx.Peers, c.ctx.Version = peers{c.store}, ep.Served.GroupVersion()
 	if ep.Cluster {
 		c.ns = ""
 		return nil
@@ -132,11 +131,12 @@ func (c *call) now() metav1.Time {
 
 // rulesContext returns what the rules of the kind may know.
 func (c *call) rulesContext() *registry.Context {
-	c.ctx.Now, c.ctx.DryRun = c.now(), c.dryRun
-	if c.ctx.Warn == nil {
-		c.ctx.Warn = c.warn
+	if c.ctx == nil {
+		c.ctx = &registry.Context{
+			Now: c.now(), Version: c.ep.Served.GroupVersion(), Peers: peers{c.store}, Warn: c.warn, DryRun: c.dryRun,
+		}
 	}
-	return &c.ctx
+	return c.ctx
 }
 
 // answer wraps an object that is stored, or was.

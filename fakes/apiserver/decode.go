@@ -43,6 +43,37 @@ func (c *call) body() (Object, error) {
 	return obj, nil
 }
 
+// derived is body for an update. Where it can, it copies only what differs from
+// the stored object and shares the rest with it.
+func (c *call) derived() (Object, error) {
+	obj := c.req.Object
+	if obj == nil || c.req.Owned || !c.sharing() || reflect.TypeOf(obj) != reflect.TypeOf(c.ep.Prototype) && c.ep.Prototype != nil {
+		return c.body()
+	}
+	if _, loose := obj.(*unstructured.Unstructured); c.ep.Prototype == nil && !loose {
+		return c.body()
+	}
+	base, ok := c.ep.table.Get(c.key())
+	if !ok {
+		return c.body()
+	}
+	if err := c.checkKind(obj.GetObjectKind().GroupVersionKind()); err != nil {
+		return nil, err
+	}
+	obj = c.ep.Shape().Derive(obj, base).(Object)
+	if c.ep.Prototype == nil {
+		obj.GetObjectKind().SetGroupVersionKind(c.ep.Served)
+	}
+	c.settle(obj)
+	return obj, nil
+}
+
+// sharing reports whether versions of an object may share memory: not if code
+// that is not ours may write to a new version.
+func (c *call) sharing() bool {
+	return c.ep.Pure && c.ep.Version == nil && c.store.hooks.Empty()
+}
+
 // settle does what decoding does beside reading: drop kind and apiVersion, which
 // are not stored with objects of Go types, and fill in defaults.
 func (c *call) settle(obj Object) {

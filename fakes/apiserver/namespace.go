@@ -59,11 +59,11 @@ func (c *call) terminateNamespace(key store.Key, old Object, opts *metav1.Delete
 // finalizeTarget is the subresource finalize, which alone may change
 // spec.finalizers.
 var finalizeTarget = target{
-	prepare: func(_ *call, obj, old Object) (Object, error) {
+	prepare: func(c *call, obj, old Object) (Object, bool) {
 		obj.(*corev1.Namespace).Status = old.(*corev1.Namespace).Status
-		return obj, nil
+		return obj, c.ep.SameContent(obj, old)
 	},
-	validate: func(*call, Object, Object) field.ErrorList { return nil },
+	validate: func(*call, Object, Object, bool) field.ErrorList { return nil },
 }
 
 func (c *call) finalize() (*Response, error) {

@@ -110,6 +110,9 @@ func (c *call) patched(old Object) (Object, error) {
 		obj = v.To(obj)
 	}
 	c.settle(obj)
+	if c.sharing() {
+		c.ep.Shape().Adopt(obj, old)
+	}
 	return obj, nil
 }
 

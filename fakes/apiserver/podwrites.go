@@ -179,7 +179,7 @@ func (c *call) spend(pod *corev1.Pod) error {
 	ep, _ := c.store.endpoint(budgetResource)
 	for {
 		var own []*policyv1.PodDisruptionBudget
-		for _, b := range all[*policyv1.PodDisruptionBudget](c.ctx.Peers.Peers(ep.gr, pod.Namespace)) {
+		for _, b := range all[*policyv1.PodDisruptionBudget](peers{c.store}.Peers(ep.gr, pod.Namespace)) {
 			sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 			if err == nil && !sel.Empty() && sel.Matches(labels.Set(pod.Labels)) {
 				own = append(own, b)

@@ -2,8 +2,10 @@ package apiserver
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -29,10 +31,12 @@ type Store struct {
 	kinds *registry.Registry
 	hooks admission.Chain
 
-	mu        sync.Mutex // guards what follows
-	counters  map[string]uint64
-	endpoints map[schema.GroupVersionResource]*endpoint
-	tables    map[schema.GroupResource]*store.Table
+	// endpoints that have been asked for; replaced as a whole when one is added.
+	endpoints atomic.Pointer[map[schema.GroupVersionResource]*endpoint]
+
+	mu       sync.Mutex // guards what follows
+	counters map[string]uint64
+	tables   map[schema.GroupResource]*store.Table
 }
 
 // endpoint is a served resource and where its objects are.
@@ -47,12 +51,12 @@ type endpoint struct {
 func NewStore(opts Options) *Store {
 	opts.setDefaults()
 	st := &Store{
-		opts:      opts,
-		kinds:     registry.New(registry.Builtin()...),
-		counters:  map[string]uint64{},
-		endpoints: map[schema.GroupVersionResource]*endpoint{},
-		tables:    map[schema.GroupResource]*store.Table{},
+		opts:     opts,
+		kinds:    registry.New(registry.Builtin()...),
+		counters: map[string]uint64{},
+		tables:   map[schema.GroupResource]*store.Table{},
 	}
+	st.endpoints.Store(&map[schema.GroupVersionResource]*endpoint{})
 	cfg := store.Config{History: opts.History}
 	if opts.Guard {
 		cfg.Check = st.guard
@@ -127,17 +131,19 @@ func (st *Store) Compact(rev uint64) {
 func (st *Store) ForgetHistory() { st.data.Forget() }
 
 func (st *Store) endpoint(gvr schema.GroupVersionResource) (*endpoint, bool) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if e, ok := st.endpoints[gvr]; ok {
+	if e, ok := (*st.endpoints.Load())[gvr]; ok {
 		return e, true
 	}
 	entry, ok := st.kinds.Lookup(gvr)
 	if !ok {
 		return nil, false
 	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
 	e := &endpoint{Entry: entry, table: st.table(entry.GroupResource()), gr: gvr.GroupResource()}
-	st.endpoints[gvr] = e
+	next := maps.Clone(*st.endpoints.Load())
+	next[gvr] = e
+	st.endpoints.Store(&next)
 	return e, true
 }
 

@@ -16,11 +16,13 @@ import (
 // one of its subresources.
 type target struct {
 	// prepare makes of the object sent, or patched, what is to be stored. It is
-	// called after the resourceVersion has been compared.
-	prepare func(c *call, obj, old Object) (Object, error)
+	// called after the resourceVersion has been compared. Same says that nothing
+	// but metadata and status may differ.
+	prepare func(c *call, obj, old Object) (out Object, same bool)
 
-	// validate checks what prepare has made.
-	validate func(c *call, obj, old Object) field.ErrorList
+	// validate checks what prepare has made, apart from metadata. Content that is
+	// the same has been checked before.
+	validate func(c *call, obj, old Object, same bool) field.ErrorList
 
 	// creates says that a missing object may be made by a PUT.
 	creates bool
@@ -28,12 +30,11 @@ type target struct {
 
 var mainTarget = target{
 	creates: true,
-	prepare: func(c *call, obj, old Object) (Object, error) {
-		c.ep.BeforeUpdate(c.rulesContext(), obj, old)
-		return obj, nil
+	prepare: func(c *call, obj, old Object) (Object, bool) {
+		return obj, c.ep.BeforeUpdate(c.rulesContext(), obj, old)
 	},
-	validate: func(c *call, obj, old Object) field.ErrorList {
-		if c.ep.ValidateUpdate == nil {
+	validate: func(c *call, obj, old Object, same bool) field.ErrorList {
+		if c.ep.ValidateUpdate == nil || same {
 			return nil
 		}
 		return c.ep.ValidateUpdate(c.rulesContext(), obj, old)
@@ -41,10 +42,10 @@ var mainTarget = target{
 }
 
 var statusTarget = target{
-	prepare: func(c *call, obj, old Object) (Object, error) {
-		return c.ep.BeforeStatus(c.rulesContext(), obj, old), nil
+	prepare: func(c *call, obj, old Object) (Object, bool) {
+		return c.ep.BeforeStatus(c.rulesContext(), obj, old), true
 	},
-	validate: func(c *call, obj, old Object) field.ErrorList {
+	validate: func(c *call, obj, old Object, _ bool) field.ErrorList {
 		if c.ep.Status.Validate == nil {
 			return nil
 		}
@@ -59,7 +60,7 @@ func (c *call) update(t *target) (*Response, error) {
 	if err := c.checkWriteOptions("UpdateOptions"); err != nil {
 		return nil, err
 	}
-	obj, err := c.body()
+	obj, err := c.derived()
 	if err != nil {
 		return nil, err
 	}
@@ -130,15 +131,12 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		return nil, err
 	}
 	obj.SetGeneration(old.GetGeneration())
-	obj, err := t.prepare(c, obj, old)
-	if err != nil {
-		return nil, err
-	}
+	obj, same := t.prepare(c, obj, old)
 	carry(obj, old)
-	if err := c.validateChange(t, obj, old); err != nil {
+	if err := c.validateChange(t, obj, old, same); err != nil {
 		return nil, err
 	}
-	same := c.ep.Equal(obj, old)
+	same = same && c.ep.SameRest(obj, old)
 	if err := c.validateByHooks(admission.Update, obj, old); err != nil {
 		return nil, err
 	}
@@ -176,9 +174,9 @@ func (c *call) checkVersion(obj, old Object) error {
 	return nil
 }
 
-func (c *call) validateChange(t *target, obj, old Object) error {
+func (c *call) validateChange(t *target, obj, old Object, same bool) error {
 	errs := c.ep.ValidateMetadataUpdate(obj, old)
-	errs = append(errs, t.validate(c, obj, old)...)
+	errs = append(errs, t.validate(c, obj, old, same)...)
 	if len(errs) > 0 {
 		return c.errInvalid(obj.GetName(), distinct(errs))
 	}

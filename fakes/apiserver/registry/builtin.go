@@ -17,6 +17,7 @@ func Builtin() []*Kind {
 	out := make([]*Kind, len(kinds))
 	for i, k := range kinds { // every registry compiles its own
 		c := *k
+		c.Pure = true
 		out[i] = &c
 	}
 	return out

@@ -53,6 +53,7 @@ func Custom(info Info, prototype Object) *Kind {
 		Generation:       Content,
 		Write:            WriteRules{PutNeedsVersion: true},
 		Default:          info.Default,
+		Pure:             info.Default == nil,
 	}
 	if k.Plural == "" {
 		gvr, _ := meta.UnsafeGuessKindToResource(info.GVK)

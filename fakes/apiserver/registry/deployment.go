@@ -41,9 +41,11 @@ func defaultDeployment(s *appsv1.DeploymentSpec) {
 		s.Strategy.Type = appsv1.RollingUpdateDeploymentStrategyType
 	}
 	if s.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
-		fill(&s.Strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
-		percent(&s.Strategy.RollingUpdate.MaxUnavailable, "25%")
-		percent(&s.Strategy.RollingUpdate.MaxSurge, "25%")
+		if r := s.Strategy.RollingUpdate; r == nil || r.MaxUnavailable == nil || r.MaxSurge == nil {
+			r = mine(&s.Strategy.RollingUpdate)
+			percent(&r.MaxUnavailable, "25%")
+			percent(&r.MaxSurge, "25%")
+		}
 	}
 	fill(&s.RevisionHistoryLimit, 10)
 	fill(&s.ProgressDeadlineSeconds, 600)

@@ -13,6 +13,10 @@
 //	/status  → Status.Prepare → Status.Validate
 //	delete   → Grace
 //
+// Objects may share memory with older versions of themselves, which are
+// immutable. The rules here therefore replace lists, maps and pointers instead of
+// writing into them, unless they set what was not set.
+//
 // Built-in kinds are in one file per kind or group, and [Builtin] lists them.
 // [Custom] makes the kind of a custom resource, of a Go type or unstructured.
 // A new built-in kind is one more file and one more line there.

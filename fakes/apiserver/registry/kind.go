@@ -74,13 +74,19 @@ type Kind struct {
 	Fields          []*store.Field
 	PlainFieldError bool
 
+	// Pure says that no function above writes through the pointers, lists and
+	// maps of an object, where they hold something already: a new version may then
+	// share what did not change with the old one. Setting what is unset is fine.
+	Pure bool
+
 	// Other versions of the same resource that are served, by conversion.
 	Versions []Version
 
-	shape  *shape.Shape
-	spec   shape.Part
-	status shape.Part
-	beside func(a, b runtime.Object) bool // equal in all but metadata and status
+	shape    *shape.Shape
+	metadata shape.Part
+	spec     shape.Part
+	status   shape.Part
+	beside   func(a, b runtime.Object) bool // equal in all but metadata and status
 }
 
 // Names are the names under which a kind goes.
@@ -98,9 +104,9 @@ type Generation uint8
 // The rules for generations.
 const (
 	NoGeneration      Generation = iota // the field is never set
-	SpecOnly                            // spec
+	SpecOnly                            // spec, which is all the content there is
 	SpecOrAnnotations                   // spec and annotations: Deployment
-	Content                             // everything but metadata and an own status
+	Content                             // everything but metadata and an own status; the same, for kinds without a spec
 	ContentOrLabels                     // that and labels: EndpointSlice
 	Fixed                               // stays 1 unless PrepareUpdate moves it
 )
@@ -166,7 +172,7 @@ func (k *Kind) complete() {
 	if k.Prototype != nil {
 		k.shape = shape.Of(k.Prototype, enc)
 	}
-	k.spec, k.status = k.shape.Part("spec"), k.shape.Part("status")
+	k.metadata, k.spec, k.status = k.shape.Part("metadata"), k.shape.Part("spec"), k.shape.Part("status")
 	if k.Status != nil {
 		k.beside = k.shape.Beside("status")
 	} else {
@@ -227,20 +233,24 @@ var (
 // Equal reports whether a and b would be stored as the same bytes.
 func (k *Kind) Equal(a, b Object) bool { return k.shape.Equal(a, b) }
 
-// SpecEqual reports whether the specs of a and b are equal.
-func (k *Kind) SpecEqual(a, b Object) bool { return k.spec.Equal(a, b) }
+// SameContent reports whether a and b are equal in everything but metadata and,
+// if it is a subresource, status.
+func (k *Kind) SameContent(a, b Object) bool { return k.beside(a, b) }
+
+// SameRest reports whether a and b are equal in what SameContent leaves out.
+func (k *Kind) SameRest(a, b Object) bool {
+	return k.metadata.Equal(a, b) && (k.Status == nil || k.status.Equal(a, b))
+}
 
 // grown reports whether the change from old to obj counts as a new generation.
-func (k *Kind) grown(obj, old Object) bool {
+func (k *Kind) grown(obj, old Object, same bool) bool {
 	switch k.Generation {
-	case SpecOnly:
-		return !k.spec.Equal(obj, old)
+	case SpecOnly, Content:
+		return !same
 	case SpecOrAnnotations:
-		return !k.spec.Equal(obj, old) || !sameStrings(obj.GetAnnotations(), old.GetAnnotations())
-	case Content:
-		return !k.beside(obj, old)
+		return !same || !sameStrings(obj.GetAnnotations(), old.GetAnnotations())
 	case ContentOrLabels:
-		return !k.beside(obj, old) || !sameStrings(obj.GetLabels(), old.GetLabels())
+		return !same || !sameStrings(obj.GetLabels(), old.GetLabels())
 	default:
 		return false
 	}
@@ -266,17 +276,20 @@ func (k *Kind) BeforeCreate(c *Context, obj Object) {
 }
 
 // BeforeUpdate is BeforeCreate for a change of the whole object: its status
-// stays, and its generation grows if something that counts has changed.
-func (k *Kind) BeforeUpdate(c *Context, obj, old Object) {
+// stays, and its generation grows if something that counts has changed. It
+// returns what SameContent says of the result.
+func (k *Kind) BeforeUpdate(c *Context, obj, old Object) (same bool) {
 	if k.Status != nil {
 		k.status.Share(obj, old)
 	}
 	if k.PrepareUpdate != nil {
 		k.PrepareUpdate(c, obj, old)
 	}
-	if k.grown(obj, old) {
+	same = k.beside(obj, old)
+	if k.grown(obj, old, same) {
 		obj.SetGeneration(old.GetGeneration() + 1)
 	}
+	return same
 }
 
 // BeforeStatus is BeforeUpdate for a write to the status subresource: all but

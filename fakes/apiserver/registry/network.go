@@ -70,8 +70,8 @@ var ingressClasses = &Kind{
 	Prototype:        &networkingv1.IngressClass{},
 	Generation:       SpecOnly,
 	Default: func(obj Object) {
-		if p := obj.(*networkingv1.IngressClass).Spec.Parameters; p != nil {
-			fill(&p.Scope, networkingv1.IngressClassParametersReferenceScopeCluster)
+		if s := &obj.(*networkingv1.IngressClass).Spec; s.Parameters != nil && s.Parameters.Scope == nil {
+			fill(&mine(&s.Parameters).Scope, networkingv1.IngressClassParametersReferenceScopeCluster)
 		}
 	},
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,18 +26,33 @@ func defaultPod(p *corev1.Pod) {
 		s.EnableServiceLinks = &links
 	}
 	if s.HostNetwork {
-		for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
-			for i := range list {
-				for j := range list[i].Ports {
-					if port := &list[i].Ports[j]; port.HostPort == 0 {
-						port.HostPort = port.ContainerPort
-					}
-				}
-			}
-		}
+		s.Containers, s.InitContainers = withHostPorts(s.Containers), withHostPorts(s.InitContainers)
 	}
 	defaultPodSpec(s)
 	defaultPodStatus(&p.Status)
+}
+
+// withHostPorts returns the containers with their ports open on the host.
+func withHostPorts(list []corev1.Container) []corev1.Container {
+	var out []corev1.Container // a copy, once there is something to change
+	for i := range list {
+		for j := range list[i].Ports {
+			if list[i].Ports[j].HostPort != 0 {
+				continue
+			}
+			if out == nil {
+				out = slices.Clone(list)
+			}
+			if &out[i].Ports[0] == &list[i].Ports[0] {
+				out[i].Ports = slices.Clone(list[i].Ports)
+			}
+			out[i].Ports[j].HostPort = list[i].Ports[j].ContainerPort
+		}
+	}
+	if out == nil {
+		return list
+	}
+	return out
 }
 
 func defaultRequests(r *corev1.ResourceRequirements) {
@@ -244,6 +260,17 @@ func number(p **intstr.IntOrString, value int32) {
 		v := intstr.FromInt32(value)
 		*p = &v
 	}
+}
+
+// mine makes *p point to a copy, or to something new, so that its fields can be
+// set although the object may share what it points to with a stored one.
+func mine[T any](p **T) *T {
+	var v T
+	if *p != nil {
+		v = **p
+	}
+	*p = &v
+	return *p
 }
 
 // fill sets *p to value if it is not set.

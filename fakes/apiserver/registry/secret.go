@@ -23,12 +23,14 @@ var secrets = &Kind{
 			s.Type = corev1.SecretTypeOpaque
 		}
 		if len(s.StringData) > 0 { // write-only: it is part of data from here on
-			if s.Data == nil {
-				s.Data = make(map[string][]byte, len(s.StringData))
+			data := make(map[string][]byte, len(s.Data)+len(s.StringData))
+			for k, v := range s.Data {
+				data[k] = v
 			}
 			for k, v := range s.StringData {
-				s.Data[k] = []byte(v)
+				data[k] = []byte(v)
 			}
+			s.Data = data
 		}
 		s.StringData = nil
 	},

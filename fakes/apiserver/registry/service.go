@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -145,6 +146,7 @@ func allocatePorts(c *Context, s *corev1.ServiceSpec, p *field.Path) field.Error
 		}
 	}
 	var errs field.ErrorList
+	s.Ports = slices.Clone(s.Ports)
 	for i := range s.Ports {
 		port := &s.Ports[i]
 		for port.NodePort == 0 {
@@ -177,6 +179,7 @@ func keepAddresses(_ *Context, obj, old Object) {
 	if s.Type == corev1.ServiceTypeClusterIP {
 		return
 	}
+	s.Ports = slices.Clone(s.Ports)
 	for i := range s.Ports {
 		for j := range was.Ports {
 			if s.Ports[i].NodePort == 0 && s.Ports[i].Port == was.Ports[j].Port && s.Ports[i].Protocol == was.Ports[j].Protocol {

@@ -51,15 +51,18 @@ func defaultStatefulSet(s *appsv1.StatefulSetSpec) {
 		fill(&u.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
 	}
 	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType && u.RollingUpdate != nil {
-		fill(&u.RollingUpdate.Partition, 0)
-		number(&u.RollingUpdate.MaxUnavailable, 1)
+		if r := u.RollingUpdate; r.Partition == nil || r.MaxUnavailable == nil {
+			r = mine(&u.RollingUpdate)
+			fill(&r.Partition, 0)
+			number(&r.MaxUnavailable, 1)
+		}
 	}
-	fill(&s.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
-	for _, policy := range []*appsv1.PersistentVolumeClaimRetentionPolicyType{
-		&s.PersistentVolumeClaimRetentionPolicy.WhenDeleted, &s.PersistentVolumeClaimRetentionPolicy.WhenScaled,
-	} {
-		if *policy == "" {
-			*policy = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	if p := s.PersistentVolumeClaimRetentionPolicy; p == nil || p.WhenDeleted == "" || p.WhenScaled == "" {
+		p = mine(&s.PersistentVolumeClaimRetentionPolicy)
+		for _, policy := range []*appsv1.PersistentVolumeClaimRetentionPolicyType{&p.WhenDeleted, &p.WhenScaled} {
+			if *policy == "" {
+				*policy = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+			}
 		}
 	}
 	fill(&s.Replicas, 1)
@@ -114,9 +117,11 @@ func defaultDaemonSet(s *appsv1.DaemonSetSpec) {
 		s.UpdateStrategy.Type = appsv1.RollingUpdateDaemonSetStrategyType
 	}
 	if s.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
-		fill(&s.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
-		number(&s.UpdateStrategy.RollingUpdate.MaxUnavailable, 1)
-		number(&s.UpdateStrategy.RollingUpdate.MaxSurge, 0)
+		if r := s.UpdateStrategy.RollingUpdate; r == nil || r.MaxUnavailable == nil || r.MaxSurge == nil {
+			r = mine(&s.UpdateStrategy.RollingUpdate)
+			number(&r.MaxUnavailable, 1)
+			number(&r.MaxSurge, 0)
+		}
 	}
 	fill(&s.RevisionHistoryLimit, 10)
 	defaultPodTemplate(&s.Template)

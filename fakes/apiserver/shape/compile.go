@@ -13,6 +13,12 @@ type ops struct {
 	equal     func(a, b unsafe.Pointer) bool // same bytes when stored
 	same      func(a, b unsafe.Pointer) bool // same in every detail
 	normalize func(p unsafe.Pointer)         // nil if there is nothing to do
+
+	// clone assigns a deep copy, which may share with the value at base (if not
+	// nil) what is the same there. Nil if that takes more than a few lines.
+	clone func(to, from, base unsafe.Pointer)
+
+	exact bool // nil and empty are not equal
 }
 
 type compiler struct {
@@ -35,10 +41,7 @@ func (c *compiler) compile(t reflect.Type) *ops {
 	}
 	o := &ops{}
 	c.types[t] = o
-	built := c.build(t)
-	o.normalize = built.normalize
-	o.same = built.same
-	o.equal = built.equal
+	*o = *c.build(t)
 	return o
 }
 
@@ -59,6 +62,7 @@ func (c *compiler) compileField(f reflect.StructField) *ops {
 		return o
 	}
 	kept := *o
+	kept.exact = true
 	kept.equal = func(a, b unsafe.Pointer) bool {
 		return (*(*unsafe.Pointer)(a) == nil) == (*(*unsafe.Pointer)(b) == nil) && o.equal(a, b)
 	}
@@ -99,7 +103,7 @@ func (c *compiler) build(t reflect.Type) *ops {
 	case reflect.Pointer:
 		return c.pointer(t)
 	case reflect.Struct:
-		return c.structure(t)
+		return structure(c.cells(t, 0, nil))
 	case reflect.Slice:
 		return c.slice(t)
 	case reflect.Map:
@@ -159,51 +163,6 @@ func (c *compiler) pointer(t reflect.Type) *ops {
 		o.normalize = func(p unsafe.Pointer) {
 			if x := *(*unsafe.Pointer)(p); x != nil {
 				elem.normalize(x)
-			}
-		}
-	}
-	return o
-}
-
-type fieldOps struct {
-	offset uintptr
-	*ops
-}
-
-func (c *compiler) structure(t reflect.Type) *ops {
-	var all, norm []fieldOps
-	for i := range t.NumField() {
-		f := t.Field(i)
-		o := fieldOps{f.Offset, c.compileField(f)}
-		all = append(all, o)
-		if o.normalize != nil {
-			norm = append(norm, o)
-		}
-	}
-	o := &ops{
-		equal: func(a, b unsafe.Pointer) bool {
-			for i := range all {
-				f := &all[i]
-				if !f.equal(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset)) {
-					return false
-				}
-			}
-			return true
-		},
-		same: func(a, b unsafe.Pointer) bool {
-			for i := range all {
-				f := &all[i]
-				if !f.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset)) {
-					return false
-				}
-			}
-			return true
-		},
-	}
-	if len(norm) > 0 {
-		o.normalize = func(p unsafe.Pointer) {
-			for i := range norm {
-				norm[i].normalize(unsafe.Add(p, norm[i].offset))
 			}
 		}
 	}

@@ -10,6 +10,8 @@
 //   - [Shape.Normalize] changes an object into what would be read back;
 //   - [Shape.Assign] makes one object equal to another, keeping the memory of
 //     whatever is equal already;
+//   - [Shape.Derive] copies an object, taking from an immutable one whatever is
+//     equal there, so that versions of an object share what did not change;
 //   - [Part] does the first of these for one top-level field, such as spec.
 //
 // For each Go type the walk is compiled once into closures over field offsets

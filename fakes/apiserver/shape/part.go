@@ -11,12 +11,11 @@ import (
 // Part is one top-level field of a kind, by its name in JSON. The zero Part is
 // a field that the kind does not have: always equal, nothing to share.
 type Part struct {
-	name  string
-	shape *Shape // nil for unstructured kinds
-	index int
-	typ   reflect.Type
-	from  uintptr
-	ops   *ops
+	name   string
+	shape  *Shape // nil for unstructured kinds
+	typ    reflect.Type
+	from   uintptr
+	leaves []leaf
 }
 
 // Part returns the top-level field called name, or the zero Part. A nil shape
@@ -30,13 +29,13 @@ func (s *Shape) Part(name string) Part {
 		if n, _ := jsonName(f); n != name {
 			continue
 		}
-		c := &compiler{types: map[reflect.Type]*ops{}}
+		p := Part{name: name, shape: s, typ: f.Type, from: f.Offset}
 		for _, l := range s.leaves {
-			if l.top == i && l.offset == f.Offset && l.typ == f.Type {
-				return Part{name: name, shape: s, index: i, typ: f.Type, from: f.Offset, ops: l.ops}
+			if l.top == i {
+				p.leaves = append(p.leaves, l)
 			}
 		}
-		return Part{name: name, shape: s, index: i, typ: f.Type, from: f.Offset, ops: c.compileField(f)}
+		return p
 	}
 	return Part{}
 }
@@ -54,7 +53,13 @@ func (p Part) Equal(a, b runtime.Object) bool {
 		y, inB := b.(*unstructured.Unstructured).Object[p.name]
 		return inA == inB && equalJSON(x, y)
 	}
-	return p.ops.equal(add(p.shape.pointer(a), p.from), add(p.shape.pointer(b), p.from))
+	x, y := p.shape.pointer(a), p.shape.pointer(b)
+	for i := range p.leaves {
+		if l := &p.leaves[i]; !l.ops.equal(add(x, l.offset), add(y, l.offset)) {
+			return false
+		}
+	}
+	return true
 }
 
 // Share makes dst's field that of src. The memory below is shared: afterwards
@@ -72,8 +77,10 @@ func (p Part) Share(dst, src runtime.Object) {
 		}
 		return
 	}
-	reflect.NewAt(p.typ, add(p.shape.pointer(dst), p.from)).Elem().
-		Set(reflect.NewAt(p.typ, add(p.shape.pointer(src), p.from)).Elem())
+	d, f := p.shape.pointer(dst), p.shape.pointer(src)
+	for i := range p.leaves {
+		p.leaves[i].set(d, f)
+	}
 }
 
 // Clear removes the field's content.

@@ -39,6 +39,7 @@ type leaf struct {
 	offset uintptr
 	typ    reflect.Type
 	ops    *ops
+	move   func(to, from unsafe.Pointer)
 	scalar bool // assignment is a copy
 }
 
@@ -96,7 +97,7 @@ func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, top int) {
 		}
 		s.leaves = append(s.leaves, leaf{
 			top: at, offset: base + f.Offset, typ: f.Type,
-			ops: c.compileField(f), scalar: isScalar(f.Type),
+			ops: c.compileField(f), move: mover(f.Type), scalar: isScalar(f.Type),
 		})
 	}
 }

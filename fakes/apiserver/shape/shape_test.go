@@ -209,6 +209,86 @@ func TestAssignKeepsWhatIsEqualAndWritesNothingShared(t *testing.T) {
 	}
 }
 
+func TestDeriveSharesWithTheBaseOnly(t *testing.T) {
+	for seed := range int64(200) {
+		base, src := random(seed), random(seed)
+		if seed%3 == 0 {
+			src = random(seed + 1000)
+		}
+		src.Annotations = map[string]string{"changed": "yes"}
+		src.Spec.HostNetwork = !base.Spec.HostNetwork
+		keptBase, keptSrc := base.DeepCopy(), src.DeepCopy()
+		s := Of(src, Protobuf)
+		out := s.Derive(src, base).(*corev1.Pod)
+		if !s.Same(out, src) {
+			t.Fatalf("seed %d: not the same:\n%s", seed, cmp.Diff(src, out, alike))
+		}
+		mutate(reflect.ValueOf(src).Elem(), rand.New(rand.NewSource(seed)))
+		src.Annotations["changed"] = "again"
+		if !s.Same(out, keptSrc) {
+			t.Fatalf("seed %d: memory is shared with the source", seed)
+		}
+		if seed%3 != 0 && len(base.Spec.Containers) > 0 && &out.Spec.Containers[0] != &base.Spec.Containers[0] {
+			t.Fatalf("seed %d: equal lists are not shared with the base", seed)
+		}
+		out.Spec.Tolerations = append(out.Spec.Tolerations, corev1.Toleration{Key: "mine"})
+		other := s.Derive(keptSrc, base).(*corev1.Pod)
+		other.Spec.Tolerations = append(other.Spec.Tolerations, corev1.Toleration{Key: "other"})
+		if out.Spec.Tolerations[len(out.Spec.Tolerations)-1].Key != "mine" || !s.Same(base, keptBase) {
+			t.Fatalf("seed %d: appending writes into the base", seed)
+		}
+	}
+}
+
+func TestAdoptLetsGoOfOwnMemory(t *testing.T) {
+	base := random(5)
+	base.Spec.Containers = []corev1.Container{{Name: "c"}}
+	obj := base.DeepCopy()
+	obj.Labels = map[string]string{"new": "label"}
+	want := obj.DeepCopy()
+	s := Of(obj, Protobuf)
+	s.Adopt(obj, base)
+	if !s.Same(obj, want) {
+		t.Error("the object changed")
+	}
+	if &obj.Spec.Containers[0] != &base.Spec.Containers[0] {
+		t.Error("equal lists are not shared")
+	}
+}
+
+func TestUnstructuredObjectsShareToo(t *testing.T) {
+	var none *Shape
+	make := func(label string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "a", "labels": map[string]any{"l": label}},
+			"spec":     map[string]any{"list": []any{int64(1)}, "map": map[string]any{"k": "v"}},
+		}}
+	}
+	base, src := make("1"), make("2")
+	out := none.Derive(src, base).(*unstructured.Unstructured)
+	if !none.Same(out, src) {
+		t.Fatalf("derived %v", out.Object)
+	}
+	if reflect.ValueOf(out.Object["spec"]).Pointer() != reflect.ValueOf(base.Object["spec"]).Pointer() {
+		t.Error("an equal spec is not shared")
+	}
+	out.SetName("b")
+	out.SetLabels(map[string]string{"l": "3"})
+	if base.GetName() != "a" || src.GetName() != "a" || base.GetLabels()["l"] != "1" {
+		t.Error("a setter wrote into another object")
+	}
+	dst := make("1")
+	spec := reflect.ValueOf(dst.Object["spec"]).Pointer()
+	none.Assign(dst, src)
+	if dst.GetLabels()["l"] != "2" || reflect.ValueOf(dst.Object["spec"]).Pointer() != spec {
+		t.Error("assigned too much or too little")
+	}
+	none.Adopt(src, base)
+	if src.GetLabels()["l"] != "2" || reflect.ValueOf(src.Object["spec"]).Pointer() != reflect.ValueOf(base.Object["spec"]).Pointer() {
+		t.Error("nothing adopted")
+	}
+}
+
 func TestParts(t *testing.T) {
 	a, b := random(3), random(4)
 	spec := Of(a, Protobuf).Part("spec")

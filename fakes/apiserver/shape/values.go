@@ -2,7 +2,9 @@ package shape
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -19,7 +21,9 @@ var timeOps = &ops{
 	same: func(a, b unsafe.Pointer) bool { return (*metav1.Time)(a).Time == (*metav1.Time)(b).Time },
 	normalize: func(p unsafe.Pointer) {
 		if t := (*metav1.Time)(p); !t.IsZero() {
-			t.Time = cut(t.Time, time.Second)
+			if c := cut(t.Time, time.Second); c != t.Time { // never write what may be shared
+				t.Time = c
+			}
 		}
 	},
 }
@@ -32,7 +36,9 @@ var microTimeOps = &ops{
 	same: func(a, b unsafe.Pointer) bool { return (*metav1.MicroTime)(a).Time == (*metav1.MicroTime)(b).Time },
 	normalize: func(p unsafe.Pointer) {
 		if t := (*metav1.MicroTime)(p); !t.IsZero() {
-			t.Time = cut(t.Time, time.Microsecond)
+			if c := cut(t.Time, time.Microsecond); c != t.Time {
+				t.Time = c
+			}
 		}
 	},
 }
@@ -49,16 +55,17 @@ func cut(t time.Time, unit time.Duration) time.Time {
 // quantityOps: a Quantity is stored in canonical form, so only the amount and
 // the family of suffixes count. JSON writes the canonical form anyway, so there
 // is nothing to normalise.
-var quantityOps = func() *ops {
-	eq := func(a, b unsafe.Pointer) bool {
-		x, y := (*resource.Quantity)(a), (*resource.Quantity)(b)
-		return x.Cmp(*y) == 0 && (x.Format == y.Format || x.IsZero())
-	}
-	return &ops{equal: eq, same: eq}
-}()
+var quantityOps = &ops{
+	equal: func(a, b unsafe.Pointer) bool { return sameQuantity((*resource.Quantity)(a), (*resource.Quantity)(b)) },
+	same:  func(a, b unsafe.Pointer) bool { return sameQuantity((*resource.Quantity)(a), (*resource.Quantity)(b)) },
+}
+
+func sameQuantity(x, y *resource.Quantity) bool {
+	return (x.Format == y.Format || x.IsZero()) && x.Cmp(*y) == 0
+}
 
 // slice header, as far as the walk needs it.
-type slice struct {
+type sliceHeader struct {
 	data unsafe.Pointer
 	len  int
 	cap  int
@@ -69,7 +76,7 @@ func (c *compiler) slice(t reflect.Type) *ops {
 		return bytesOps
 	}
 	elem, size := c.compile(t.Elem()), t.Elem().Size()
-	each := func(eq func(a, b unsafe.Pointer) bool, x, y *slice) bool {
+	each := func(eq func(a, b unsafe.Pointer) bool, x, y *sliceHeader) bool {
 		if x.len != y.len {
 			return false
 		}
@@ -83,17 +90,22 @@ func (c *compiler) slice(t reflect.Type) *ops {
 		}
 		return true
 	}
+	var clone func(to, from, base unsafe.Pointer)
+	if t.Elem().Kind() == reflect.String {
+		clone = func(to, from, _ unsafe.Pointer) { *(*[]string)(to) = slices.Clone(*(*[]string)(from)) }
+	}
 	return &ops{
-		equal: func(a, b unsafe.Pointer) bool { return each(elem.equal, (*slice)(a), (*slice)(b)) },
+		clone: clone,
+		equal: func(a, b unsafe.Pointer) bool { return each(elem.equal, (*sliceHeader)(a), (*sliceHeader)(b)) },
 		same: func(a, b unsafe.Pointer) bool {
-			x, y := (*slice)(a), (*slice)(b)
+			x, y := (*sliceHeader)(a), (*sliceHeader)(b)
 			return (x.data == nil) == (y.data == nil) && each(elem.same, x, y)
 		},
 		normalize: func(p unsafe.Pointer) {
-			s := (*slice)(p)
+			s := (*sliceHeader)(p)
 			if s.len == 0 {
 				if s.data != nil {
-					*s = slice{}
+					*s = sliceHeader{}
 				}
 				return
 			}
@@ -110,6 +122,7 @@ func (c *compiler) slice(t reflect.Type) *ops {
 // not null), but protobuf and omitempty cannot tell, so it compares equal and
 // is left alone.
 var bytesOps = &ops{
+	clone: func(to, from, _ unsafe.Pointer) { *(*[]byte)(to) = bytes.Clone(*(*[]byte)(from)) },
 	equal: func(a, b unsafe.Pointer) bool { return bytes.Equal(*(*[]byte)(a), *(*[]byte)(b)) },
 	same: func(a, b unsafe.Pointer) bool {
 		x, y := *(*[]byte)(a), *(*[]byte)(b)
@@ -127,6 +140,10 @@ func (c *compiler) mapping(t reflect.Type) *ops {
 		if t.Key().Kind() == reflect.String && t.Elem().Elem().Kind() == reflect.Uint8 {
 			return bytesMapOps
 		}
+	case reflect.Struct:
+		if t.Key().Kind() == reflect.String && t.Elem() == quantityType {
+			return quantityMapOps
+		}
 	}
 	return c.reflectedMap(t)
 }
@@ -134,6 +151,7 @@ func (c *compiler) mapping(t reflect.Type) *ops {
 // stringMapOps serve every map from a string type to a string type: they all
 // have the layout of map[string]string.
 var stringMapOps = &ops{
+	clone: func(to, from, _ unsafe.Pointer) { *(*map[string]string)(to) = maps.Clone(*(*map[string]string)(from)) },
 	equal: func(a, b unsafe.Pointer) bool {
 		return equalMaps(*(*map[string]string)(a), *(*map[string]string)(b), func(x, y string) bool { return x == y })
 	},
@@ -145,6 +163,26 @@ var stringMapOps = &ops{
 }
 
 var bytesMapOps = &ops{
+	clone: func(to, from, base unsafe.Pointer) {
+		src := *(*map[string][]byte)(from)
+		if src == nil {
+			*(*map[string][]byte)(to) = nil
+			return
+		}
+		var old map[string][]byte
+		if base != nil {
+			old = *(*map[string][]byte)(base)
+		}
+		m := make(map[string][]byte, len(src))
+		for k, v := range src {
+			if o, ok := old[k]; ok && o != nil && bytes.Equal(v, o) {
+				m[k] = o
+			} else {
+				m[k] = bytes.Clone(v)
+			}
+		}
+		*(*map[string][]byte)(to) = m
+	},
 	equal: func(a, b unsafe.Pointer) bool {
 		return equalMaps(*(*map[string][]byte)(a), *(*map[string][]byte)(b), bytes.Equal)
 	},
@@ -164,6 +202,21 @@ var bytesMapOps = &ops{
 		}
 	},
 }
+
+// quantityMapOps serve the lists of resources in pods and nodes.
+var quantityMapOps = func() *ops {
+	amount := func(x, y resource.Quantity) bool { return sameQuantity(&x, &y) }
+	return &ops{
+		equal: func(a, b unsafe.Pointer) bool {
+			return equalMaps(*(*map[string]resource.Quantity)(a), *(*map[string]resource.Quantity)(b), amount)
+		},
+		same: func(a, b unsafe.Pointer) bool {
+			x, y := *(*map[string]resource.Quantity)(a), *(*map[string]resource.Quantity)(b)
+			return (x == nil) == (y == nil) && equalMaps(x, y, amount)
+		},
+		normalize: dropEmptyMap,
+	}
+}()
 
 // dropEmptyMap works for every map type: all are one pointer.
 func dropEmptyMap(p unsafe.Pointer) {
@@ -219,11 +272,14 @@ func (c *compiler) reflectedMap(t reflect.Type) *ops {
 				return
 			}
 			m := reflect.NewAt(t, p).Elem()
-			v := reflect.New(t.Elem())
+			v, was := reflect.New(t.Elem()), reflect.New(t.Elem())
 			for it := m.MapRange(); it.Next(); {
 				v.Elem().SetIterValue(it)
+				was.Elem().Set(v.Elem())
 				elem.normalize(v.UnsafePointer())
-				m.SetMapIndex(it.Key(), v.Elem())
+				if !elem.same(v.UnsafePointer(), was.UnsafePointer()) {
+					m.SetMapIndex(it.Key(), v.Elem())
+				}
 			}
 		},
 	}
