@@ -343,3 +343,11 @@ func do(b *testing.B, s *apiserver.Server, req apiserver.Request, shared bool) {
 		}
 	}
 }
+
+// BenchmarkNewStore is what every simulated run pays first.
+func BenchmarkNewStore(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		apiserver.New(apiserver.Options{})
+	}
+}

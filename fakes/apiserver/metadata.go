@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	optionsvalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -14,7 +15,7 @@ import (
 // dry run.
 func (c *call) checkWriteOptions(kind string) error {
 	r := c.req
-	if len(r.DryRun) == 0 && r.FieldManager == "" && r.FieldValidation == "" && r.Force == nil {
+	if r.PatchType != types.ApplyYAMLPatchType && len(r.DryRun) == 0 && r.FieldManager == "" && r.FieldValidation == "" && r.Force == nil {
 		return nil
 	}
 	var errs field.ErrorList

@@ -33,7 +33,7 @@ func (c *call) patch(t *target) (*Response, error) {
 	for {
 		old, ok := c.ep.table.Get(c.key())
 		if c.req.PatchType == types.ApplyYAMLPatchType {
-			return nil, c.refuseApply(ok)
+			return nil, c.refuseApply(t, ok)
 		}
 		if !ok {
 			return nil, c.errNotFound()
@@ -78,7 +78,10 @@ func (c *call) checkPatch() error {
 
 // refuseApply answers a server-side apply: what comes first is answered as it
 // should be, the rest is not modelled.
-func (c *call) refuseApply(exists bool) error {
+func (c *call) refuseApply(t *target, exists bool) error {
+	if !exists && !t.creates {
+		return c.errNotFound()
+	}
 	if !exists {
 		probe := c.ep.Kind.New()
 		probe.SetName(c.req.Name)

@@ -52,7 +52,7 @@ func NewStore(opts Options) *Store {
 	opts.setDefaults()
 	st := &Store{
 		opts:     opts,
-		kinds:    registry.New(registry.Builtin()...),
+		kinds:    registry.New(),
 		counters: map[string]uint64{},
 		tables:   map[schema.GroupResource]*store.Table{},
 	}

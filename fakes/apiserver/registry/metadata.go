@@ -3,10 +3,11 @@ package registry
 import (
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -18,7 +19,26 @@ func (k *Kind) ValidateMetadata(obj Object) field.ErrorList {
 	if k.plainMetadata(obj) {
 		return nil
 	}
-	return apivalidation.ValidateObjectMetaAccessor(obj, !k.Cluster, k.nameFunc(), metadataPath)
+	return append(apivalidation.ValidateObjectMetaAccessor(obj, !k.Cluster, k.nameFunc(), metadataPath), k.checkFinalizers(obj)...)
+}
+
+// standardFinalizers are the names that need no domain.
+var standardFinalizers = map[string]bool{
+	string(corev1.FinalizerKubernetes): true, metav1.FinalizerOrphanDependents: true, metav1.FinalizerDeleteDependents: true,
+}
+
+// checkFinalizers is a check that built-in kinds have beside the common ones.
+func (k *Kind) checkFinalizers(obj Object) field.ErrorList {
+	if k.Custom {
+		return nil
+	}
+	var errs field.ErrorList
+	for i, f := range obj.GetFinalizers() {
+		if len(validation.IsQualifiedName(f)) == 0 && !strings.Contains(f, "/") && !standardFinalizers[f] {
+			errs = append(errs, field.Invalid(metadataPath.Child("finalizers").Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
 }
 
 // ValidateMetadataUpdate checks the metadata of a changed object. What has not
@@ -26,7 +46,7 @@ func (k *Kind) ValidateMetadata(obj Object) field.ErrorList {
 func (k *Kind) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
 	var errs field.ErrorList
 	if !metadataUnchanged(obj, old) && !k.plainMetadata(obj) {
-		errs = apivalidation.ValidateObjectMetaAccessor(obj, !k.Cluster, path.ValidatePathSegmentName, metadataPath)
+		errs = append(apivalidation.ValidateObjectMetaAccessor(obj, !k.Cluster, path.ValidatePathSegmentName, metadataPath), k.checkFinalizers(obj)...)
 	}
 	if sameIdentity(obj, old) {
 		return errs
@@ -104,7 +124,7 @@ func (k *Kind) plainMetadata(obj Object) bool {
 		return false
 	}
 	for _, f := range obj.GetFinalizers() {
-		if !plainKey(f) || f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents {
+		if !plainKey(f) || !k.Custom && !strings.Contains(f, "/") || f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents {
 			return false
 		}
 	}

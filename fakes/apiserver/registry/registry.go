@@ -3,16 +3,18 @@ package registry
 import (
 	"fmt"
 	"sort"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Registry is the set of kinds that a server serves. It is not safe for
-// concurrent registration; lookups may run at once with each other.
+// Registry is the set of kinds that a server serves: the built-in ones, which all
+// registries share, and its own. It is not safe for concurrent registration;
+// lookups may run at once with each other.
 type Registry struct {
+	base    *Registry // asked after the registry's own; nil for the built-in one
 	entries map[schema.GroupVersionResource]*Entry
 	kinds   map[schema.GroupVersionKind]*Entry
-	groups  map[string]int
 	order   []*Entry
 }
 
@@ -21,7 +23,6 @@ type Entry struct {
 	*Kind
 	Served  schema.GroupVersionKind
 	Version *Version // nil if this is the stored version
-	Order   int      // of registration
 }
 
 // Resource returns the group, version and plural that are served.
@@ -29,19 +30,27 @@ func (e *Entry) Resource() schema.GroupVersionResource {
 	return e.Served.GroupVersion().WithResource(e.Plural)
 }
 
-// New returns a registry of the given kinds.
-func New(kinds ...*Kind) *Registry {
-	r := &Registry{
-		entries: map[schema.GroupVersionResource]*Entry{},
-		kinds:   map[schema.GroupVersionKind]*Entry{},
-		groups:  map[string]int{},
-	}
-	for _, k := range kinds {
+// builtin is compiled once: it takes a millisecond, and a simulation makes many
+// servers.
+var builtin = sync.OnceValue(func() *Registry {
+	r := newRegistry(nil)
+	for _, k := range Builtin() {
 		if err := r.Register(k); err != nil {
 			panic(err)
 		}
 	}
 	return r
+})
+
+// New returns a registry of the built-in kinds.
+func New() *Registry { return newRegistry(builtin()) }
+
+func newRegistry(base *Registry) *Registry {
+	return &Registry{
+		base:    base,
+		entries: map[schema.GroupVersionResource]*Entry{},
+		kinds:   map[schema.GroupVersionKind]*Entry{},
+	}
 }
 
 // Register adds a kind. It fails if the kind or its resource is there already,
@@ -65,41 +74,43 @@ func (r *Registry) Register(k *Kind) error {
 
 func (r *Registry) add(e *Entry) error {
 	gvr := e.Resource()
-	if _, ok := r.entries[gvr]; ok {
+	if _, ok := r.Lookup(gvr); ok {
 		return fmt.Errorf("register %v: the resource %s exists", e.Served, gvr.String())
 	}
-	if _, ok := r.kinds[e.Served]; ok {
+	if _, ok := r.LookupKind(e.Served); ok {
 		return fmt.Errorf("register %v: the kind exists", e.Served)
 	}
-	e.Order = len(r.order)
 	r.entries[gvr] = e
 	r.kinds[e.Served] = e
 	r.order = append(r.order, e)
-	if _, ok := r.groups[gvr.Group]; !ok {
-		r.groups[gvr.Group] = len(r.groups)
-	}
 	return nil
 }
 
 // Lookup returns what is served under a resource.
 func (r *Registry) Lookup(gvr schema.GroupVersionResource) (*Entry, bool) {
 	e, ok := r.entries[gvr]
+	if !ok && r.base != nil {
+		return r.base.Lookup(gvr)
+	}
 	return e, ok
 }
 
 // LookupKind returns what is served under a kind.
 func (r *Registry) LookupKind(gvk schema.GroupVersionKind) (*Entry, bool) {
 	e, ok := r.kinds[gvk]
+	if !ok && r.base != nil {
+		return r.base.LookupKind(gvk)
+	}
 	return e, ok
 }
-
-// HasGroup reports whether any resource of the group is served.
-func (r *Registry) HasGroup(group string) bool { _, ok := r.groups[group]; return ok }
 
 // Entries returns everything that is served, sorted by group, version and
 // plural.
 func (r *Registry) Entries() []*Entry {
 	out := append([]*Entry(nil), r.order...)
+	if r.base != nil {
+		out = append(out, r.base.order...)
+	}
 	sort.Slice(out, func(i, j int) bool {
 		a, b := out[i].Resource(), out[j].Resource()
 		if a.Group != b.Group {
