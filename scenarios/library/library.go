@@ -4,6 +4,7 @@ import (
 	"io/fs"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/gossipkeys"
 )
 
 // entry is one built-in system with its scenario files.
@@ -14,7 +15,9 @@ type entry struct {
 }
 
 // entries lists the library in the order in which it is shown and run.
-var entries = []entry{}
+var entries = []entry{
+	{"gossipkeys", gossipkeys.System, gossipkeys.Files},
+}
 
 // Systems returns the built-in systems.
 func Systems() []scenarios.System {
