@@ -7,6 +7,7 @@ type Cluster struct {
 	Nodes       int   `yaml:"nodes" form:"min=1,max=5000" doc:"Number of nodes, called node-1, node-2, …; 3 by default."`
 	APIServers  int   `yaml:"apiServers" form:"min=1,max=9" doc:"Number of API servers over one store, called apiserver-0, apiserver-1, …; 1 by default."`
 	NodeObjects bool  `yaml:"nodeObjects" doc:"Whether the nodes are registered as Node objects; false by default."`
+	RBAC        bool  `yaml:"rbac" doc:"Whether the API servers enforce the Roles and bindings that exist; otherwise everybody may do everything."`
 	Latency     *Span `yaml:"latency" doc:"Time that a request or an answer is on its way; about a millisecond by default."`
 }
 

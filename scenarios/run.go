@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -56,6 +57,7 @@ func (r *Registry) options(file *File, seed uint64) sim.Options {
 		Cluster: cluster.Config{
 			Engine: engine.Config{Stall: stall},
 			Nodes:  s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
+			API:     apiserver.Options{RBAC: s.Cluster.RBAC},
 			Profile: r.background(s),
 		},
 	}
