@@ -157,8 +157,7 @@ func BenchmarkTimer(b *testing.B) {
 			for b.Loop() {
 				e, _, _ := q.pop()
 				q.push(e.at+delay(&r), nop, nil)
-				s := q.push(e.at+delay(&r), nop, nil)
-				q.cancel(s, q.slots[s].gen)
+				q.cancel(q.push(e.at+delay(&r), nop, nil))
 			}
 		})
 		b.Run("pushpop/peer=container-heap/pending="+n.name, func(b *testing.B) {

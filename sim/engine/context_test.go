@@ -42,7 +42,7 @@ func TestDeadlines(t *testing.T) {
 	if d := cmp.Diff(want, w.log); d != "" {
 		t.Error(d)
 	}
-	if n := len(w.queue.heap); n > 0 {
+	if n := w.queue.pending(); n > 0 {
 		t.Errorf("%d events left", n)
 	}
 }

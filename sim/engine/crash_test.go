@@ -314,7 +314,7 @@ func TestCrashesLeakNothing(t *testing.T) {
 	if h1 > h0+64<<10 {
 		t.Errorf("%d bytes more", h1-h0)
 	}
-	if n := len(w.queue.heap); n > 0 {
+	if n := w.queue.pending(); n > 0 {
 		t.Errorf("%d events left", n)
 	}
 }

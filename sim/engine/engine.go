@@ -206,10 +206,7 @@ const never = 1<<63 - 1
 // fire runs the next event. It returns false if there is none up to the horizon;
 // then time passes until the horizon, if there is one.
 func (e *Engine) fire(horizon int64) bool {
-	next := int64(never)
-	if len(e.queue.heap) > 0 {
-		next = e.queue.heap[0].at
-	}
+	next := e.queue.next()
 	if next == never {
 		e.checkIdle()
 	}

@@ -4,151 +4,181 @@ package engine
 // 4-ary heap whose entries know their place, so that any event can be cancelled
 // in O(log n). Entries carry no pointers (the collector does not scan them); what
 // an event does is kept aside in slots, which are reused.
+//
+// The root of the heap is at index 3, so that four siblings of 16 bytes each lie
+// in one cache line: the children of i are at 4i-8 to 4i-5, its parent at i/4+2.
 type queue struct {
 	heap  []entry
-	pos   []uint32 // by slot: index in the heap; if free: the next free slot, plus 1
 	slots []slot
-	free  uint32 // head of the list of free slots, plus 1; 0 if none
+	where []uint64 // by slot: how often it was used, above the 32-bit place of its event
+	free  uint32   // first free slot, plus 1; 0 if none. The place of a free slot is the next
 	seq   uint64
 }
 
-// entry is 16 bytes, so that four children fill one cache line. key is the
-// number of the event above slotBits bits of its slot.
+// entry orders an event. key is the number of the event above its slot.
 type entry struct {
 	at  int64
 	key uint64
 }
 
-const (
-	slotBits = 24 // 16 million events pending at once
-	seqLimit = 1 << (64 - slotBits)
-)
-
-func (a entry) less(b entry) bool {
-	if a.at != b.at {
-		return a.at < b.at
-	}
-	return a.key < b.key
-}
-
-func (a entry) slot() uint32 { return uint32(a.key & (1<<slotBits - 1)) }
-func (a entry) seq() uint64  { return a.key >> slotBits }
-
+// slot says what an event does.
 type slot struct {
 	fn  func(any)
 	arg any
-	gen uint32 // counts uses, so that a stale Timer does nothing
 }
 
-// push adds an event and returns its slot.
-func (q *queue) push(at int64, fn func(any), arg any) uint32 {
-	s := q.alloc()
-	sl := &q.slots[s]
-	sl.fn, sl.arg = fn, arg
+const (
+	root     = 3
+	slotBits = 24 // 16 million events pending at once
+	slotMask = 1<<slotBits - 1
+	seqLimit = 1 << (64 - slotBits)
+	place    = 1<<32 - 1
+)
+
+func (a *entry) less(b *entry) bool {
+	return a.at < b.at || a.at == b.at && a.key < b.key
+}
+
+func (a *entry) seq() uint64 { return a.key >> slotBits }
+
+// pending returns the number of events.
+func (q *queue) pending() int { return max(len(q.heap)-root, 0) }
+
+// next returns the time of the earliest event, or never.
+func (q *queue) next() int64 {
+	if len(q.heap) <= root {
+		return never
+	}
+	return q.heap[root].at
+}
+
+// push adds an event and returns its slot and the slot's generation.
+func (q *queue) push(at int64, fn func(any), arg any) (s, gen uint32) {
+	s = q.alloc()
+	q.slots[s] = slot{fn, arg}
 	q.seq++
-	i := len(q.heap)
 	q.heap = append(q.heap, entry{})
-	q.up(i, entry{at, q.seq<<slotBits | uint64(s)})
-	return s
+	q.up(len(q.heap)-1, entry{at, q.seq<<slotBits | uint64(s)})
+	return s, uint32(q.where[s] >> 32)
 }
 
 // alloc takes a free slot or makes one.
 func (q *queue) alloc() uint32 {
+	if q.seq >= seqLimit-1 {
+		panic("engine: more than 2^40 events in one run")
+	}
 	if q.free != 0 {
 		s := q.free - 1
-		q.free = q.pos[s]
+		q.free = uint32(q.where[s])
 		return s
 	}
-	if len(q.slots) >= 1<<slotBits || q.seq >= seqLimit-1 {
-		panic("engine: too many events: 2^24 pending or 2^40 in one run")
+	switch len(q.slots) {
+	case 0:
+		q.heap = make([]entry, root, 64)
+	case slotMask:
+		panic("engine: more than 2^24 events pending")
 	}
 	q.slots = append(q.slots, slot{})
-	q.pos = append(q.pos, 0)
+	q.where = append(q.where, 0)
 	return uint32(len(q.slots) - 1)
 }
 
 // pop removes the earliest event. The queue must not be empty.
 func (q *queue) pop() (e entry, fn func(any), arg any) {
-	e = q.heap[0]
-	s := e.slot()
+	e = q.heap[root]
+	s := uint32(e.key & slotMask)
 	fn, arg = q.slots[s].fn, q.slots[s].arg
-	q.release(s)
-	last := len(q.heap) - 1
-	x := q.heap[last]
-	q.heap = q.heap[:last]
-	if last > 0 {
-		q.down(0, x)
-	}
+	q.remove(root, s)
 	return e, fn, arg
 }
 
 // cancel removes the event in slot s if it is still the one of generation gen.
 func (q *queue) cancel(s, gen uint32) bool {
-	if q.slots[s].gen != gen {
+	w := q.where[s]
+	if uint32(w>>32) != gen {
 		return false
 	}
-	i := int(q.pos[s])
-	q.release(s)
-	last := len(q.heap) - 1
-	x := q.heap[last]
-	q.heap = q.heap[:last]
-	if i == last {
-		return true
-	}
-	if i > 0 && x.less(q.heap[(i-1)>>2]) {
-		q.up(i, x)
-	} else {
-		q.down(i, x)
-	}
+	q.remove(int(w&place), s)
 	return true
 }
 
-func (q *queue) release(s uint32) {
-	sl := &q.slots[s]
-	sl.fn, sl.arg = nil, nil
-	sl.gen++
-	q.pos[s] = q.free
+// remove takes the event at index i, which is in slot s, out of the heap.
+func (q *queue) remove(i int, s uint32) {
+	q.slots[s] = slot{}
+	q.where[s] = (q.where[s]>>32+1)<<32 | uint64(q.free)
 	q.free = s + 1
+	last := len(q.heap) - 1
+	x := q.heap[last]
+	q.heap = q.heap[:last]
+	switch {
+	case i == last:
+	case i > root && x.less(&q.heap[i>>2+2]):
+		q.up(i, x)
+	default:
+		q.down(i, x)
+	}
 }
 
 // up places x at i or nearer to the root.
 func (q *queue) up(i int, x entry) {
-	h, pos := q.heap, q.pos
-	for i > 0 {
-		p := (i - 1) >> 2
-		if !x.less(h[p]) {
+	h, where := q.heap, q.where
+	for i > root {
+		parent := i>>2 + 2
+		if !x.less(&h[parent]) {
 			break
 		}
-		h[i] = h[p]
-		pos[h[i].slot()] = uint32(i)
-		i = p
+		h[i] = h[parent]
+		setPlace(&where[h[i].key&slotMask], i)
+		i = parent
 	}
 	h[i] = x
-	pos[x.slot()] = uint32(i)
+	setPlace(&where[x.key&slotMask], i)
 }
 
 // down places x at i or farther from the root.
 func (q *queue) down(i int, x entry) {
-	h, pos := q.heap, q.pos
-	n := len(h)
+	h, where := q.heap, q.where
 	for {
-		c := 4*i + 1
-		if c >= n {
-			break
-		}
-		m, least := c, h[c]
-		for j := c + 1; j < min(c+4, n); j++ {
-			if h[j].less(least) {
-				m, least = j, h[j]
+		c := 4*i - 8
+		if c+4 <= len(h) {
+			// Compare in pairs: the processor does two at the same time.
+			g := h[c : c+4 : c+4]
+			a, b := 0, 2
+			if g[1].less(&g[0]) {
+				a = 1
 			}
-		}
-		if !least.less(x) {
+			if g[3].less(&g[2]) {
+				b = 3
+			}
+			if g[b].less(&g[a]) {
+				a = b
+			}
+			c += a
+		} else if c < len(h) {
+			c += least(h[c:])
+		} else {
 			break
 		}
-		h[i] = least
-		pos[least.slot()] = uint32(i)
-		i = m
+		if !h[c].less(&x) {
+			break
+		}
+		h[i] = h[c]
+		setPlace(&where[h[i].key&slotMask], i)
+		i = c
 	}
 	h[i] = x
-	pos[x.slot()] = uint32(i)
+	setPlace(&where[x.key&slotMask], i)
+}
+
+func setPlace(w *uint64, i int) { *w = *w&^place | uint64(i) }
+
+// least returns the index of the smallest entry.
+func least(h []entry) int {
+	m := 0
+	for j := range h {
+		if h[j].less(&h[m]) {
+			m = j
+		}
+	}
+	return m
 }

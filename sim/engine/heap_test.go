@@ -28,9 +28,9 @@ func TestQueueAgainstAModel(t *testing.T) {
 			switch {
 			case op < 2:
 				at := now + int64(r.below(50))
-				s := q.push(at, nop, len(events))
+				s, gen := q.push(at, nop, len(events))
 				model[len(events)] = true
-				events = append(events, pendingEvent{at, s, q.slots[s].gen})
+				events = append(events, pendingEvent{at, s, gen})
 			case op < 4 && len(model) > 0:
 				e, _, arg := q.pop()
 				id := arg.(int)
@@ -51,8 +51,8 @@ func TestQueueAgainstAModel(t *testing.T) {
 				}
 				delete(model, id)
 			}
-			if len(q.heap) != len(model) {
-				t.Fatalf("%d events in the queue, %d pending", len(q.heap), len(model))
+			if q.pending() != len(model) {
+				t.Fatalf("%d events in the queue, %d pending", q.pending(), len(model))
 			}
 		}
 	}
@@ -66,8 +66,7 @@ func TestQueueDoesNotAllocate(t *testing.T) {
 	}
 	allocs := testing.AllocsPerRun(10_000, func() {
 		e, _, _ := q.pop()
-		s := q.push(e.at+delay(&r), nop, nil)
-		q.cancel(s, q.slots[s].gen)
+		q.cancel(q.push(e.at+delay(&r), nop, nil))
 		q.push(e.at+delay(&r), nop, nil)
 	})
 	if allocs != 0 {

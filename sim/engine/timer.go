@@ -22,8 +22,8 @@ func (e *Engine) at(at int64, fn func(any), arg any) Timer {
 	if at < e.now {
 		at = never // the sum overflowed
 	}
-	s := e.queue.push(at, fn, arg)
-	return Timer{e: e, slot: s, gen: e.queue.slots[s].gen}
+	s, gen := e.queue.push(at, fn, arg)
+	return Timer{e: e, slot: s, gen: gen}
 }
 
 // Cancel removes the callback and reports whether it was still pending.
