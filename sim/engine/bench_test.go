@@ -3,6 +3,7 @@ package engine
 import (
 	"container/heap"
 	"context"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -126,6 +127,46 @@ func BenchmarkSleep(b *testing.B) {
 	b.Run("tasks=1", func(b *testing.B) { benchRun(b, runSleep(1), 2*b.N) })
 	b.Run("tasks=100", func(b *testing.B) { benchRun(b, runSleep(100), 2*b.N) })
 	b.Run("tasks=10000", func(b *testing.B) { benchRun(b, runSleep(10_000), 2*b.N) })
+}
+
+// BenchmarkAwait is a request and its answer: two events, one resume, 1,000 callers.
+func BenchmarkAwait(b *testing.B) {
+	e := New(Config{Source: fifoSource{}, Strict: true})
+	p := e.Process("p")
+	done := func(arg any) { arg.(*Wait).Done() }
+	serve := func(arg any) { e.After(time.Millisecond, done, arg) }
+	send := func(w *Wait) { e.After(time.Millisecond, serve, w) }
+	op := Op{Verb: "get", Key: "secrets/ns/name"}
+	p.Start(func(ctx context.Context) {
+		caller := func(ctx context.Context) {
+			for {
+				_ = p.Await(ctx, op, send)
+			}
+		}
+		for range 999 {
+			p.Go(ctx, "caller", caller)
+		}
+		caller(ctx)
+	})
+	runSteps(e, 3000)
+	benchRun(b, e, 3*b.N)
+}
+
+// BenchmarkParkedTask reports the memory of a task that waits. The target is 3,500
+// bytes in all.
+func BenchmarkParkedTask(b *testing.B) {
+	const tasks = 10_000
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		e := runSleep(tasks)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		_ = e.Close()
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/tasks, "heap-B/task")
+	b.ReportMetric(float64(after.StackInuse-before.StackInuse)/tasks, "stack-B/task")
 }
 
 // BenchmarkTimer holds n pending events and replaces one: push and pop, or push

@@ -69,7 +69,7 @@ func TestCrash(t *testing.T) {
 					func() { p.Go(ctx, "x", nil) }, func() { p.WithCancel(ctx) }, func() { stream.Intn(2) },
 					func() { w.Emit(Event{}) }, func() { w.After(0, nil, nil) }, func() { timer.Cancel() },
 					func() { w.Stop(errors.New("no")) }, func() { w.Touch() }, func() { w.Entropy("p").Uint64() },
-					func() { p.Crash() }, func() { p.Start(nil) }, func() { w.Process("q") },
+					func() { p.Crash() }, func() { p.Start(nil) }, func() { w.Process("q") }, w.Enter,
 				} {
 					defer func() { f(); w.say("ACTED after death") }()
 				}

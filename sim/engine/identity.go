@@ -21,6 +21,11 @@ func (e *Engine) guard(method string) {
 	}
 }
 
+// Enter is the entry check of the engine's own methods, for adapters that let code
+// under test act on something else: it does not return if the calling task has died,
+// and with Config.Strict it panics if the caller is no task.
+func (e *Engine) Enter() { e.guard("Enter") }
+
 // caller returns the task that is calling, or nil in a callback.
 func (e *Engine) caller() *Task {
 	if e.inTask {

@@ -133,7 +133,7 @@ func (w *Wait) Waiting() bool { return w.t != nil && w.t.wait == w }
 // Await parks the running task at op until Done is called on the Wait that it
 // hands to start. It returns nil then, and ctx.Err() if ctx ends first.
 //
-// start runs at once, on the task; it must not wait itself. It typically sends a
+// start runs at once, on the task, unless ctx has ended already; it must not wait itself. It typically sends a
 // request whose answer, an event, calls Done. If it calls Done itself, Await is
 // a scheduling point.
 func (p *Process) Await(ctx context.Context, op Op, start func(*Wait)) error {
@@ -143,12 +143,7 @@ func (p *Process) Await(ctx context.Context, op Op, start func(*Wait)) error {
 	}
 	w := &Wait{t: t}
 	t.setOp(op)
-	t.wait = w
-	t.state = taskParking
-	start(w)
-	if t.inc.dead {
-		runtime.Goexit()
-	}
+	t.begin(w, start)
 	t.state = taskParked
 	if w.done {
 		t.wake()
@@ -164,4 +159,15 @@ func (p *Process) Await(ctx context.Context, op Op, start func(*Wait)) error {
 		return nil
 	}
 	return err
+}
+
+// begin calls start for the wait w.
+func (t *Task) begin(w *Wait, start func(*Wait)) {
+	t.wait = w
+	t.state = taskParking
+	defer func() { t.state = taskRunning }() // also when start panics
+	start(w)
+	if t.inc.dead {
+		runtime.Goexit()
+	}
 }
