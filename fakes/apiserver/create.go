@@ -88,7 +88,7 @@ func (c *call) validateNew(obj Object) error {
 		errs = append(errs, c.ep.Validate(c.rulesContext(), obj)...)
 	}
 	if len(errs) > 0 {
-		return c.errInvalid(obj.GetName(), distinct(errs))
+		return c.errInvalid(obj.GetName(), tidy(errs))
 	}
 	if c.ep.Warn != nil {
 		c.warnings = append(c.warnings, c.ep.Warn(obj, nil)...)
@@ -99,17 +99,27 @@ func (c *call) validateNew(obj Object) error {
 	return nil
 }
 
-// distinct drops errors that were found twice.
-func distinct(errs field.ErrorList) field.ErrorList {
+// tidy drops errors that were found twice, and sorts those about one field, which
+// may have been found in the order of a map.
+func tidy(errs field.ErrorList) field.ErrorList {
 	if len(errs) < 2 {
 		return errs
 	}
 	seen := map[string]bool{}
 	var out field.ErrorList
+	start := 0 // of the errors about the last field
 	for _, e := range errs {
-		if s := e.Error(); !seen[s] {
-			seen[s] = true
-			out = append(out, e)
+		text := e.Error()
+		if seen[text] {
+			continue
+		}
+		seen[text] = true
+		if len(out) > 0 && out[len(out)-1].Field != e.Field {
+			start = len(out)
+		}
+		out = append(out, e)
+		for i := len(out) - 1; i > start && out[i].Error() < out[i-1].Error(); i-- {
+			out[i], out[i-1] = out[i-1], out[i]
 		}
 	}
 	return out

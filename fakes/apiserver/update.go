@@ -178,7 +178,7 @@ func (c *call) validateChange(t *target, obj, old Object, same bool) error {
 	errs := c.ep.ValidateMetadataUpdate(obj, old)
 	errs = append(errs, t.validate(c, obj, old, same)...)
 	if len(errs) > 0 {
-		return c.errInvalid(obj.GetName(), distinct(errs))
+		return c.errInvalid(obj.GetName(), tidy(errs))
 	}
 	if c.ep.Warn != nil {
 		c.warnings = append(c.warnings, c.ep.Warn(obj, old)...)
