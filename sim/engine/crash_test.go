@@ -13,13 +13,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a crash does to code under test, one story each. Every story crashes
-// process p at 1.5 s of virtual time.
-func TestCrash(t *testing.T) {
-	stories := map[string]struct {
-		main func(w *world, p *Process, ctx context.Context)
-		want []string
-	}{
+// crashStory is a main function of process p, which is crashed at 1.5 s of virtual
+// time, and what is in the log then.
+type crashStory struct {
+	main func(w *world, p *Process, ctx context.Context)
+	want []string
+}
+
+func runCrashStories(t *testing.T, stories map[string]crashStory) {
+	t.Helper()
+	for name, s := range stories {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(c *Config) { c.Horizon = 10 * second })
+			p := w.process("p", func(p *Process, ctx context.Context) { s.main(w, p, ctx) })
+			w.at(1500*ms, p.Crash)
+			w.mustRun()
+			if d := cmp.Diff(s.want, w.log); d != "" {
+				t.Error(d)
+			}
+			if p.Alive() || w.live != 0 {
+				t.Errorf("alive %v, %d tasks left", p.Alive(), w.live)
+			}
+		})
+	}
+}
+
+// What a crash does to the task that is crashed.
+func TestCrashEndsATask(t *testing.T) {
+	runCrashStories(t, map[string]crashStory{
 		"deferred functions run but cannot act": {
 			main: func(w *world, p *Process, ctx context.Context) {
 				defer w.say("outer")
@@ -76,6 +97,12 @@ func TestCrash(t *testing.T) {
 				_ = p.Sleep(ctx, time.Hour)
 			},
 		},
+	})
+}
+
+// What a crash does to the rest of the process and to the world.
+func TestCrashEndsAProcess(t *testing.T) {
+	runCrashStories(t, map[string]crashStory{
 		"all tasks end, oldest first": {
 			main: func(w *world, p *Process, ctx context.Context) {
 				for _, name := range []string{"a", "b"} {
@@ -128,21 +155,7 @@ func TestCrash(t *testing.T) {
 			},
 			want: []string{"1s first"},
 		},
-	}
-	for name, s := range stories {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(c *Config) { c.Horizon = 10 * second })
-			p := w.process("p", func(p *Process, ctx context.Context) { s.main(w, p, ctx) })
-			w.at(1500*ms, p.Crash)
-			w.mustRun()
-			if d := cmp.Diff(s.want, w.log); d != "" {
-				t.Error(d)
-			}
-			if p.Alive() || w.live != 0 {
-				t.Errorf("alive %v, %d tasks left", p.Alive(), w.live)
-			}
-		})
-	}
+	})
 }
 
 // A process killed before its first task has run leaves no trace of that task.

@@ -154,7 +154,7 @@ func (e *Engine) finish(t *Task) {
 func (t *Task) detach() {
 	t.timer.drop()
 	t.wait = nil
-	t.leave()
+	_ = t.leave()
 	if t.list != nil {
 		t.list.remove(t)
 	}

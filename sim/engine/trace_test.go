@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -169,7 +170,7 @@ func TestOnTouched(t *testing.T) {
 		}
 	})
 	r := w.Run()
-	if r.Err != broken || checks != 3 || r.Elapsed != 3*second {
+	if !errors.Is(r.Err, broken) || checks != 3 || r.Elapsed != 3*second {
 		t.Errorf("err %v after %d checks at %v", r.Err, checks, r.Elapsed)
 	}
 }

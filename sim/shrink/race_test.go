@@ -33,7 +33,7 @@ func (r race) run(src engine.Source) engine.Result {
 		scripts = append(scripts, pad(l))
 	}
 	e := engine.New(engine.Config{Source: src, Record: true})
-	defer e.Close()
+	defer func() { _ = e.Close() }()
 	p := e.Process("p")
 	counter, seen := 0, -1
 	task := func(i int, script string) func(context.Context) {
