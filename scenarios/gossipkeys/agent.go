@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 
+	"github.com/go-logr/logr"
+
 	"github.com/seedbed-sim/seedbed/core/gossipkeys"
 	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/fakes/gossip"
@@ -12,44 +14,74 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
-// node is what the harness knows of one node's agent.
+// node is what the harness knows of one node's agent. All but the first two
+// belong to the latest incarnation of its process.
 type node struct {
 	name string
 	addr netip.AddrPort
 
-	agent  *gossipkeys.Agent // of the latest incarnation
-	gossip *port.Gossip
+	agent     *gossipkeys.Agent
+	gossip    *port.Gossip
+	ring      *gossip.Ring      // of the instance; nil before there is one
+	delivered gossipkeys.Keys   // latest; nil before the first
+	lists     []gossipkeys.Keys // all that were delivered
+	wasReady  bool
+
+	acceptsPlaintext, sendsPlaintext bool
+}
+
+// begin forgets what belonged to the incarnation before.
+func (n *node) begin() {
+	*n = node{name: n.name, addr: n.addr, acceptsPlaintext: n.acceptsPlaintext, sendsPlaintext: n.sendsPlaintext}
 }
 
 // runAgent is the main function of the agent's process.
 func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 	n := s.byName[env.Node]
+	n.begin()
+	s.env.attach(n.name, env.Sim())
 	n.gossip = &port.Gossip{Cluster: s.env.cluster, Addr: n.addr, Await: awaitIn(env.Sim()), Config: s.timing()}
 	env.OnEnd(n.gossip.Crash)
-	agent := gossipkeys.NewAgent(gossipkeys.AgentConfig{
-		Node: n.name, Clock: env.Clock, Gossip: n.gossip,
-		Peers:    gossipkeys.NewNodePeers(env.Cache, gossipkeys.Port),
-		Reporter: gossipkeys.NewNodeReporter(env.Kube, env.Cache, n.name),
-		Mode:     s.config.Mode, Log: env.Log,
-		AcceptPlaintext: s.config.AcceptPlaintext, SendPlaintext: s.config.SendPlaintext,
+	log := s.logOf(env)
+	n.agent = gossipkeys.NewAgent(gossipkeys.AgentConfig{
+		Node: n.name, Clock: env.Clock, Gossip: observedGossip{n.gossip, s, n},
+		Peers:           gossipkeys.NewNodePeers(env.Cache, gossipkeys.Port),
+		Reporter:        gossipkeys.NewNodeReporter(env.Kube, env.Cache, n.name),
+		Mode:            s.config.Mode,
+		AcceptPlaintext: n.acceptsPlaintext, SendPlaintext: n.sendsPlaintext,
+		Log: log,
 	})
-	n.agent = agent
 	watcher := gossipkeys.NewSecretWatcher(env.Cache, Namespace,
-		gossipkeys.WithLogger(env.Log), gossipkeys.WithLiveStart(env.Kube), gossipkeys.WithVersions(agent.OnVersion))
+		gossipkeys.WithLogger(log), gossipkeys.WithLiveStart(env.Kube), gossipkeys.WithVersions(n.agent.OnVersion))
+	observed := &source{state: s, node: n, env: env, inner: watcher, lag: s.world.Engine().Stream("lag", n.name)}
+	controllers := n.agent.Controllers(observed)
+	if s.config.Unselective {
+		unselect(controllers)
+	}
 	group := env.Clock.NewGroup(ctx)
-	group.Go("controllers", func(ctx context.Context) { s.drive(ctx, env, agent.Controllers(watcher)) })
+	group.Go("controllers", func(ctx context.Context) { s.drive(ctx, env, log, controllers) })
 	group.Go("agent", func(ctx context.Context) {
-		if err := agent.Run(ctx); err != nil {
-			env.Log.Error(err, "Agent ended")
+		if err := n.agent.Run(ctx); err != nil {
+			log.Error(err, "Agent ended")
 		}
 	})
 	group.Wait()
 }
 
+// unselect widens the watches of single objects to all objects of their kind
+// and namespace: the mistake of an agent that forgets the field selector.
+func unselect(controllers []kube.Controller) {
+	for _, c := range controllers {
+		for i := range c.Watches {
+			c.Watches[i].Name = ""
+		}
+	}
+}
+
 // drive runs controllers for as long as the process lives.
-func (s *State) drive(ctx context.Context, env *cluster.Env, controllers []kube.Controller) {
+func (s *State) drive(ctx context.Context, env *cluster.Env, log logr.Logger, controllers []kube.Controller) {
 	if err := env.Run(ctx, controllers...); err != nil && ctx.Err() == nil {
-		env.Log.Error(err, "Controllers ended")
+		log.Error(err, "Controllers ended")
 	}
 }
 

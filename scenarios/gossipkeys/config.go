@@ -2,6 +2,7 @@ package gossipkeys
 
 import (
 	"github.com/seedbed-sim/seedbed/core/gossipkeys"
+	"github.com/seedbed-sim/seedbed/scenarios"
 )
 
 // Namespace is where the Secret lives.
@@ -15,6 +16,8 @@ type Config struct {
 	Controllers int             `yaml:"controllers" form:"min=0,max=5" doc:"Replicas of the controller."`
 	Rotator     bool            `yaml:"rotator" doc:"Run the Rotator in the controllers."`
 	Unselective bool            `yaml:"unselective" doc:"Let agents watch all Secrets of the namespace, which their permissions do not allow."`
+
+	ApplyLag *scenarios.Span `yaml:"applyLag" doc:"How long a node takes from learning a list to acting on it, such as 0s..30s; at once by default."`
 
 	AcceptPlaintext bool `yaml:"acceptPlaintext" doc:"Agents accept gossip that is not encrypted."`
 	SendPlaintext   bool `yaml:"sendPlaintext" doc:"Agents do not encrypt what they send."`

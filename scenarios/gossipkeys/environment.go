@@ -42,7 +42,7 @@ var _ gossip.Env = (*environment)(nil)
 func newEnvironment(eng *engine.Engine, net *network.Network) *environment {
 	e := &environment{eng: eng, net: net, hosts: map[string]string{}, conns: map[connKey]*network.Conn{}}
 	e.cluster = gossip.NewCluster(e)
-	e.deliver = func(arg any) { e.cluster.Deliver(arg.(*gossip.Envelope)) }
+	e.deliver = e.arrive
 	return e
 }
 
@@ -55,6 +55,11 @@ func (e *environment) add(name, addr, host string, process *engine.Process) {
 	e.members[id] = &member{picks: e.eng.Stream("gossip", name), process: process}
 	e.cluster.Addr(addr)
 	e.hosts[addr] = host
+}
+
+// attach says which process a name's timers belong to from now on.
+func (e *environment) attach(name string, process *engine.Process) {
+	e.members[e.cluster.ID(name)].process = process
 }
 
 // Now implements [gossip.Env].
@@ -88,6 +93,19 @@ func (e *environment) Send(env *gossip.Envelope) error {
 	// A connection that breaks is silence to the model, which has timeouts.
 	_ = e.conn(env, from, to).Send(from, e.deliver, env)
 	return nil
+}
+
+// arrive hands an envelope to whoever listens; a process that is paused gets it
+// when it goes on.
+func (e *environment) arrive(arg any) {
+	env := arg.(*gossip.Envelope)
+	if owner := e.cluster.Owner(env.To); owner != gossip.Nobody {
+		if p := e.members[owner].process; p != nil && p.Alive() && p.Paused() {
+			p.Deliver(e.arrive, arg)
+			return
+		}
+	}
+	e.cluster.Deliver(env)
 }
 
 // conn is the connection that a leg of a stream travels on.

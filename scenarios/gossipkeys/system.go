@@ -21,38 +21,122 @@ type State struct {
 	env    *environment
 	nodes  []*node
 	byName map[string]*node
+	agents *cluster.Workload
+
+	ledger   ledger
+	history  history
+	judged   int // versions looked at by existingKeysStay
+	compared int // versions looked at by adjacent
+	count    counts
+	breaches map[string]error
+	talking  talking
+	struck   int // kinds of faults that have struck
+	commands int // operators' commands run
+
+	listening                bool // the attacker
+	captured                 []capture
+	replayed, replaysRefused int
 }
 
 // System returns the system for registration.
 func System() scenarios.System {
 	return scenarios.System{
-		Name:   "gossipkeys",
-		Doc:    "Keys for the gossip of node agents: provisioned in a Secret, watched and applied on every node, rotated without a split.",
-		Config: defaults(),
-		Build:  scenarios.BuildWith(build),
-		View:   scenarios.ViewOf(view),
+		Name:       "gossipkeys",
+		Doc:        "Keys for the gossip of node agents: provisioned in a Secret, watched and applied on every node, rotated without a split.",
+		Config:     defaults(),
+		Check:      scenarios.CheckWith(check),
+		Processes:  scenarios.ProcessesWith(processes),
+		Build:      scenarios.BuildWith(build),
+		View:       scenarios.ViewOf(view),
+		Steps:      steps(),
+		Properties: properties(),
 	}
 }
 
+func check(c Config, shape scenarios.Cluster) error {
+	if !shape.NodeObjects {
+		return fmt.Errorf("agents find their peers among the Node objects; write nodeObjects: true under cluster")
+	}
+	for _, name := range c.Keys {
+		if _, _, err := keyName(name); err != nil {
+			return fmt.Errorf("keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// processes names what build starts. Deployments are spread over the nodes.
+func processes(c Config, shape scenarios.Cluster) []string {
+	nodes := shape.NodeNames()
+	names := make([]string, 0, len(nodes)+c.Controllers+1)
+	for _, n := range nodes {
+		names = append(names, n+"/agent")
+	}
+	for i := range c.Controllers {
+		names = append(names, fmt.Sprintf("%s/controller-%d", nodes[i%len(nodes)], i))
+	}
+	if c.Rotator {
+		names = append(names, nodes[0]+"/rotator-0")
+	}
+	return names
+}
+
 func build(w *scenarios.World, c Config) (*State, error) {
-	s := &State{world: w, config: c, env: newEnvironment(w.Engine(), w.Cluster.Network()), byName: map[string]*node{}}
+	s := &State{
+		world: w, config: c, env: newEnvironment(w.Engine(), w.Cluster.Network()),
+		byName: map[string]*node{}, breaches: map[string]error{},
+	}
+	s.env.watch = s.gossiped
+	s.env.tap = s.capture
+	if err := grant(w); err != nil {
+		return nil, err
+	}
+	if err := s.record(); err != nil {
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
 	for i, n := range w.Cluster.Nodes() {
 		addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i + 1)}), gossipkeys.Port)
-		member := &node{name: n.Name(), addr: addr}
+		member := &node{name: n.Name(), addr: addr, acceptsPlaintext: c.AcceptPlaintext, sendsPlaintext: c.SendPlaintext}
 		s.nodes, s.byName[n.Name()] = append(s.nodes, member), member
 		if err := s.address(member); err != nil {
 			return nil, err
 		}
 	}
-	agents := w.Cluster.Deploy(cluster.WorkloadSpec{Kind: cluster.DaemonSet, Name: "agent", Main: s.runAgent})
-	for _, p := range agents.Processes() {
-		m := s.byName[p.Node().Name()]
-		s.env.add(m.name, m.addr.String(), m.name, w.Engine().Process(p.Name()))
-	}
-	if c.Controllers > 0 {
-		w.Cluster.Deploy(cluster.WorkloadSpec{Kind: cluster.Deployment, Name: "controller", Replicas: c.Controllers, Main: s.runController})
-	}
+	s.deploy()
+	w.Engine().OnTouched(func() error { s.look(); return nil })
 	return s, nil
+}
+
+// begin writes the Secret that the scenario starts with.
+func (s *State) begin() error {
+	if len(s.config.Keys) == 0 {
+		return nil
+	}
+	keys, err := s.ledger.list(s.config.Keys)
+	if err != nil {
+		return err
+	}
+	return s.edit(text(keys))
+}
+
+// deploy starts the processes.
+func (s *State) deploy() {
+	c := s.world.Cluster
+	s.agents = c.Deploy(cluster.WorkloadSpec{Kind: cluster.DaemonSet, Name: "agent", Main: s.runAgent, User: user(agentUser)})
+	for _, p := range s.agents.Processes() {
+		m := s.byName[p.Node().Name()]
+		s.env.add(m.name, m.addr.String(), m.name, c.Engine().Process(p.Name()))
+	}
+	s.env.add(attacker, attackerAddr, attacker, nil)
+	if n := s.config.Controllers; n > 0 {
+		c.Deploy(cluster.WorkloadSpec{Kind: cluster.Deployment, Name: "controller", Replicas: n, Main: s.runController, User: user(controllerUser)})
+	}
+	if s.config.Rotator {
+		c.Deploy(cluster.WorkloadSpec{Kind: cluster.Deployment, Name: "rotator", Main: s.runRotator, User: user(rotatorUser)})
+	}
 }
 
 // address gives a node's object the address where its agent listens.
@@ -68,13 +152,14 @@ func (s *State) address(n *node) error {
 	return nil
 }
 
-// runController is the main function of the controller's process.
+// runController is the main function of a controller's process.
 func (s *State) runController(ctx context.Context, env *cluster.Env) {
-	provisioner := gossipkeys.NewProvisioner(env.Kube, env.Entropy, Namespace, gossipkeys.WithLogger(env.Log))
-	controllers := []kube.Controller{provisioner.Controller()}
-	if s.config.Rotator {
-		rotator := gossipkeys.NewRotator(env.Kube, env.Cache, env.Clock, env.Entropy, Namespace, gossipkeys.WithLogger(env.Log))
-		controllers = append(controllers, rotator.Controller())
-	}
-	s.drive(ctx, env, controllers)
+	s.drive(ctx, env, s.logOf(env), []kube.Controller{s.watchProvisioner(env)})
+}
+
+// runRotator is the main function of the rotator's process.
+func (s *State) runRotator(ctx context.Context, env *cluster.Env) {
+	log := s.logOf(env)
+	rotator := gossipkeys.NewRotator(env.Kube, env.Cache, env.Clock, env.Entropy, Namespace, gossipkeys.WithLogger(log))
+	s.drive(ctx, env, log, []kube.Controller{rotator.Controller()})
 }

@@ -24,6 +24,9 @@ func (c *Cluster) reaches(from, to *Node) bool {
 	return len(c.cuts) == 0 || from == to || c.cuts[link{from, to}] == 0
 }
 
+// Parted reports whether any link between two machines is cut.
+func (c *Cluster) Parted() bool { return len(c.cuts) > 0 }
+
 // Cut stops everything that from sends to to, until the returned function is
 // called. Cuts of one link add up.
 func (c *Cluster) Cut(from, to *Node) (heal func()) {

@@ -1,0 +1,28 @@
+package gossipkeys
+
+import "github.com/seedbed-sim/seedbed/scenarios"
+
+// counts are what views and properties count.
+type counts struct {
+	reconciles        int // of provisioners
+	invalidReconciles int // of those, the ones that found data that is no key list
+	leaves            int // members that some node stopped listing
+	decryptFailures   int
+	deliveries        int
+}
+
+// breaks notes that an observer saw a promise broken. The property of this name
+// fails at the next look, which is within the same step.
+func (s *State) breaks(property string, err error) {
+	if s.breaches[property] == nil {
+		s.breaches[property] = err
+	}
+	s.world.Engine().Touch()
+}
+
+// observed is a property whose observer calls breaks.
+func observed(name, meaning string) scenarios.Property {
+	return scenarios.NewProperty(name, meaning, func(_ *scenarios.World, s *State) scenarios.Check {
+		return scenarios.Check{Always: func() error { return s.breaches[name] }}
+	})
+}

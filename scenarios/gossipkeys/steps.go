@@ -1,0 +1,138 @@
+package gossipkeys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/gossipkeys"
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+)
+
+// SetKeysArgs is the list an operator writes.
+type SetKeysArgs struct {
+	Keys []string `yaml:"keys" form:"required,short" doc:"Names of the keys, the primary first: order is meaning."`
+}
+
+// SetTextArgs is what an operator types instead of keys.
+type SetTextArgs struct {
+	Text string `yaml:"text" form:"short" doc:"The entry's new content, taken as it is; empty or left out empties it."`
+}
+
+// RotateArgs says how to rotate.
+type RotateArgs struct {
+	To     string             `yaml:"to" form:"required,short" doc:"Name of the new key."`
+	Within scenarios.Duration `yaml:"within" doc:"The virtual time within which the rotation must be complete; without it the story goes on at once."`
+}
+
+// RolloutArgs are the flags that all agents are restarted with.
+type RolloutArgs struct {
+	AcceptPlaintext bool `yaml:"acceptPlaintext" doc:"Accept gossip that is not encrypted."`
+	SendPlaintext   bool `yaml:"sendPlaintext" doc:"Do not encrypt what is sent."`
+}
+
+func steps() []scenarios.StepKind {
+	return append([]scenarios.StepKind{
+		scenarios.NewStep("setKeys", "An operator writes a list of keys into the Secret, making it if need be.",
+			"gossipkeys.setKeys: [K1, K2]", setKeys),
+		scenarios.NewStep("setText", "An operator writes something else where the keys should be.",
+			"gossipkeys.setText: garbage", setText),
+		scenarios.NewStep("rotate", "An operator starts a rotation; the rotator takes it through its gated steps.",
+			"gossipkeys.rotate: {to: K2, within: 20m}", rotate),
+		scenarios.NewStep("rollout", "Restarts all agents, one node after the other, with other verify flags.",
+			"gossipkeys.rollout: {acceptPlaintext: true}", rollout),
+	}, attacks()...)
+}
+
+func setKeys(st *scenarios.Story, s *State, args SetKeysArgs) error {
+	keys, err := s.ledger.list(args.Keys)
+	if err != nil {
+		return err
+	}
+	st.Tell("Secret", "writes the keys %v into the Secret", args.Keys)
+	return s.edit(text(keys))
+}
+
+func setText(st *scenarios.Story, s *State, args SetTextArgs) error {
+	st.Tell("Secret", "writes %q where the keys should be", args.Text)
+	return s.edit([]byte(args.Text))
+}
+
+// edit writes the entry as an operator does who looks at nothing else.
+func (s *State) edit(data []byte) error {
+	ctx, admin := context.Background(), s.world.Admin()
+	var secret corev1.Secret
+	err := admin.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: gossipkeys.SecretName}, &secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		secret = corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: gossipkeys.SecretName},
+			Data:       map[string][]byte{gossipkeys.DataKey: data},
+		}
+		err = admin.Create(ctx, &secret)
+	case err == nil:
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		secret.Data[gossipkeys.DataKey] = data
+		err = admin.Update(ctx, &secret)
+	}
+	if err != nil {
+		return fmt.Errorf("write the Secret: %w", err)
+	}
+	return nil
+}
+
+// rotate runs the operator's command, which is a process of its own, until it
+// has started the rotation, and then waits for the end if asked to.
+func rotate(st *scenarios.Story, s *State, args RotateArgs) error {
+	fresh, err := s.ledger.key(args.To)
+	if err != nil {
+		return err
+	}
+	st.Tell("Secret", "asks for a rotation to %s", args.To)
+	s.commands++
+	started := false
+	st.ControlPlane().Process(cluster.ProcessSpec{
+		Name: fmt.Sprintf("operator-%d", s.commands), User: user(rotatorUser), Restart: cluster.Restart{Never: true},
+		Main: func(ctx context.Context, env *cluster.Env) {
+			rotator := gossipkeys.NewRotator(env.Kube, env.Kube, env.Clock, env.Entropy, Namespace, gossipkeys.WithLogger(s.logOf(env)))
+			for err := errors.New("not yet"); err != nil && ctx.Err() == nil; {
+				if err = rotator.StartWith(ctx, fresh); err != nil {
+					env.Log.Info("Rotation does not start yet", "why", err.Error())
+					_ = env.Clock.Sleep(ctx, 5*time.Second) // only the end of the process cuts it short
+				}
+			}
+			started = true
+			env.Touch()
+		},
+	})
+	if args.Within.Std() == 0 {
+		return nil
+	}
+	done := func() (bool, error) {
+		keys := s.history.last().keys
+		return started && len(keys) == 1 && keys[0].Equal(fresh), nil
+	}
+	if ok, err := st.WaitUntil("rotation", args.Within.Std(), done); err != nil || !ok {
+		return errors.Join(err, fmt.Errorf("the rotation to %s is not complete within %v", args.To, args.Within.Std()))
+	}
+	return nil
+}
+
+func rollout(st *scenarios.Story, s *State, args RolloutArgs) error {
+	st.Tell("agent", "restarts the agents with acceptPlaintext %v and sendPlaintext %v", args.AcceptPlaintext, args.SendPlaintext)
+	s.agents.Rollout(func(ctx context.Context, env *cluster.Env) {
+		n := s.byName[env.Node]
+		n.acceptsPlaintext, n.sendsPlaintext = args.AcceptPlaintext, args.SendPlaintext
+		s.runAgent(ctx, env)
+	})
+	return nil
+}
