@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -237,6 +238,9 @@ func TestPanicKeepsItsStack(t *testing.T) {
 	if err.Error() != "task p#1/worker.1: panic: boom" {
 		t.Errorf("message: %v", err)
 	}
+	if short, long := fmt.Sprintf("%v", err), fmt.Sprintf("%+v", err); short != err.Error() || !strings.Contains(long, "engine.explode") {
+		t.Errorf("%%v is %s\n%%+v is %s", short, long)
+	}
 }
 
 //go:noinline
@@ -263,7 +267,7 @@ func TestFailNowInATask(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), "--- FAIL: TestFailNowInATask") {
 			t.Fatalf("the test did not fail: %v\n%s", err, out)
 		}
-		for _, want := range []string{"fatal in a task", "sibling unwound", "engine: " + "task p#1/main.1"} {
+		for _, want := range []string{"fatal in a task", "sibling unwound", "engine: task p#1/main.1: ended by runtime.Goexit", "FailNow("} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}
@@ -279,7 +283,7 @@ func TestFailNowInATask(t *testing.T) {
 		_ = p.Sleep(ctx, second)
 		t.Fatal("fatal in a task")
 	})
-	t.Log("engine:", w.Run().Err)
+	t.Logf("engine: %+v", w.Run().Err)
 }
 
 // 100,000 crashes leave no goroutine and no memory behind.

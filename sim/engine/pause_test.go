@@ -52,6 +52,24 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// Tasks that are ready when the process is paused do not run either.
+func TestPauseHoldsReadyTasks(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Source = fifoSource{} })
+	p := w.process("p", func(p *Process, ctx context.Context) {
+		p.Yield(opGet)
+		w.say("went on")
+	})
+	w.process("pauser", func(*Process, context.Context) { p.Pause() })
+	w.at(second, func() {
+		p.Go(context.Background(), "new", func(context.Context) { w.say("started") })
+	})
+	w.at(2*second, p.Resume)
+	w.mustRun()
+	if d := cmp.Diff([]string{"2s went on"}, w.log); d != "" {
+		t.Error(d)
+	}
+}
+
 // A paused process can be crashed; it is not paused when it starts again.
 func TestCrashWhilePaused(t *testing.T) {
 	w := newWorld(t)

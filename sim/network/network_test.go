@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,6 +76,25 @@ func TestDatagrams(t *testing.T) {
 	if d := cmp.Diff(Stats{Sent: 5, Arrived: 5}, l.Stats()); d != "" {
 		t.Error(d)
 	}
+}
+
+// A listener inside a process: packets wait while it is paused, and the port is
+// closed when it ends.
+func TestListenIn(t *testing.T) {
+	l := newLab(t, 1, Quality{})
+	l.SetQuality(tenMs)
+	p := l.e.Process("agent")
+	p.Start(func(ctx context.Context) {
+		l.Host("b").ListenIn(p, "gossip", func(pkt Packet) { l.say("%v", pkt.Payload) })
+		_ = p.Sleep(ctx, time.Minute)
+	})
+	for _, at := range []time.Duration{time.Second, 3 * time.Second, 5 * time.Second} {
+		l.at(at, func() { l.Host("a").Send(l.Host("b").Name(), "gossip", at) })
+	}
+	l.at(2*time.Second, p.Pause)
+	l.at(4*time.Second, p.Resume)
+	l.at(4500*ms, p.Crash)
+	l.expect("1.01s 1s", "4s 3s")
 }
 
 // Rates of faults over many datagrams, and the order of those that are not held up.
@@ -253,6 +273,9 @@ func TestStreamBreaks(t *testing.T) {
 				send(l, c, "a", "last words")
 				c.Close("a")
 				c.Close("a")
+				if c.Broken("a") == nil || c.Broken("b") != nil {
+					l.say("UNEXPECTED: %v, %v", c.Broken("a"), c.Broken("b"))
+				}
 				send(l, c, "b", "CROSSING")
 			},
 			want: []string{"0s a broke: a>b: closed by a: connection broken", "10ms last words",
