@@ -17,6 +17,7 @@ type probe struct {
 	addr    Addr
 	inc     uint32 // of the target, when the round began
 	seq     uint32
+	start   time.Duration
 	end     time.Duration
 	timer   Timer
 	asked   int // nacks expected
@@ -32,7 +33,12 @@ func onProbeTick(a any) {
 	}
 	n.after(n.untilTick(n.cfg.ProbeInterval), onProbeTick, n)
 	if n.probe.running {
-		n.probe.missed = true
+		// A failed round lasts whole intervals, so it ends just as a tick is due.
+		// That tick finds the kept one still there and is lost: it does not count
+		// for the round that begins at this instant.
+		if n.probe.start != n.now() {
+			n.probe.missed = true
+		}
 		return
 	}
 	n.probeNext()
@@ -64,7 +70,7 @@ func (n *Node) probeNode(id NodeID) {
 	interval := n.cfg.ProbeInterval * time.Duration(n.score+1)
 	n.probe = probe{
 		running: true, missed: n.probe.missed, target: id, addr: p.addr, inc: p.inc,
-		seq: n.nextSeq(), end: n.now() + interval,
+		seq: n.nextSeq(), start: n.now(), end: n.now() + interval,
 	}
 	err := n.ping(p.state == Suspect)
 	switch {

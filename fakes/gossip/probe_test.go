@@ -285,6 +285,35 @@ func TestMissedTicks(t *testing.T) {
 	}
 }
 
+// TestCoincidentTickIsLost: a long round ends just as a tick is due. One tick is
+// kept from its course, so that one is lost: there is one round at once, and the
+// next an interval later.
+func TestCoincidentTickIsLost(t *testing.T) {
+	w := cluster(t, 3, probing)
+	a := w.nodes["a"]
+	hush(w.nodes["b"], w.nodes["c"])
+	w.RunUntil(10*time.Second, func() bool { return a.probe.running && a.probe.target == w.id("b") })
+	w.Run(100 * time.Millisecond) // answered
+	a.score = 2
+	a.next = 0
+	a.order = []NodeID{w.id("b"), w.id("c"), w.id("a")}
+	w.Links.Partition([]Addr{w.Cluster.Addr("b")})
+	var begun []time.Duration
+	seq := a.probe.seq
+	w.Tap = func(e *Envelope) {
+		if e.Head.Kind == MsgPing && !e.Stream && e.From == a.Addr() && e.Head.Seq != seq {
+			seq = e.Head.Seq
+			begun = append(begun, w.Now())
+		}
+	}
+	w.RunUntil(time.Minute, func() bool { return len(begun) == 3 })
+	want := []time.Duration{3 * time.Second, time.Second}
+	got := []time.Duration{begun[1] - begun[0], begun[2] - begun[1]}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("between rounds (-want +got):\n%s", diff)
+	}
+}
+
 // TestProbeOrder: everybody is probed once per trip through the list, and the list
 // is shuffled at its end.
 func TestProbeOrder(t *testing.T) {
