@@ -28,6 +28,9 @@ type node struct {
 	wasReady  bool
 
 	acceptsPlaintext, sendsPlaintext bool
+
+	shutDown context.CancelFunc // asks the process to end
+	ended    bool               // it has, by itself
 }
 
 // begin forgets what belonged to the incarnation before.
@@ -58,6 +61,7 @@ func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 	if s.config.Unselective {
 		unselect(controllers)
 	}
+	ctx, n.shutDown = env.Clock.WithCancel(ctx)
 	group := env.Clock.NewGroup(ctx)
 	group.Go("controllers", func(ctx context.Context) { s.drive(ctx, env, log, controllers) })
 	group.Go("agent", func(ctx context.Context) {
@@ -66,6 +70,7 @@ func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 		}
 	})
 	group.Wait()
+	n.ended = true
 }
 
 // unselect widens the watches of single objects to all objects of their kind

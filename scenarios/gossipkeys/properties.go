@@ -44,6 +44,7 @@ func properties() []scenarios.Property {
 		always("written-lists-are-adjacent", "The rotator goes from one list to another only if nodes with either understand each other: during the step some have the one, some the other.", (*State).adjacent),
 		eventually("membership-returns", "Once all nodes hold the same list, everybody lists everybody again: a split that stays needs a person.",
 			2*time.Minute, (*State).everybodyListed),
+		observed("shutdown-is-final", "An agent that has ended makes no instance and takes no address: nobody would be left to end it."),
 		scenarios.NewProperty("keys-stay-secret", "No key material appears in logs, events, reports or conditions: whoever reads those could join the gossip.",
 			func(_ *scenarios.World, s *State) check {
 				return check{Always: func() error { return s.breaches["keys-stay-secret"] }, Finally: s.readable}

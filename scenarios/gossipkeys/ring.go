@@ -22,6 +22,9 @@ func (g observedGossip) Create(ctx context.Context, opts gossipkeys.InstanceOpti
 	if g.node.delivered == nil {
 		g.state.breaks("no-keys-no-membership", fmt.Errorf("%s makes a gossip instance before it has any key", g.node.name))
 	}
+	if g.node.ended {
+		g.state.breaks("shutdown-is-final", fmt.Errorf("%s makes a gossip instance after its agent has ended", g.node.name))
+	}
 	instance, err := g.Gossip.Create(ctx, opts)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,23 @@ func steps() []scenarios.StepKind {
 			"gossipkeys.rotate: {to: K2, within: 20m}", rotate),
 		scenarios.NewStep("rollout", "Restarts all agents, one node after the other, with other verify flags.",
 			"gossipkeys.rollout: {acceptPlaintext: true}", rollout),
+		scenarios.NewStep("shutDown", "Asks an agent to end, as a kubelet does; it is started again afterwards.",
+			"gossipkeys.shutDown: node-2", shutDown),
 	}, attacks()...)
+}
+
+// ShutDownArgs says whose agent ends.
+type ShutDownArgs struct {
+	Node scenarios.NodeName `yaml:"node" form:"required,short" doc:"The agent's node."`
+}
+
+func shutDown(st *scenarios.Story, s *State, args ShutDownArgs) error {
+	n := s.byName[st.Node(args.Node)]
+	st.Tell(n.name, "asks the agent of %s to end", n.name)
+	if n.shutDown != nil {
+		n.shutDown()
+	}
+	return nil
 }
 
 func setKeys(st *scenarios.Story, s *State, args SetKeysArgs) error {
@@ -134,5 +150,17 @@ func rollout(st *scenarios.Story, s *State, args RolloutArgs) error {
 		n.acceptsPlaintext, n.sendsPlaintext = args.AcceptPlaintext, args.SendPlaintext
 		s.runAgent(ctx, env)
 	})
+	restarted := func() (bool, error) {
+		for _, n := range s.nodes {
+			if n.acceptsPlaintext != args.AcceptPlaintext || n.sendsPlaintext != args.SendPlaintext || !n.up() {
+				return false, nil
+			}
+		}
+		return true, nil
+	}
+	within := time.Duration(len(s.nodes)+10) * 10 * time.Second
+	if ok, err := st.WaitUntil("rollout", within, restarted); err != nil || !ok {
+		return errors.Join(err, fmt.Errorf("the agents are not back within %v", within))
+	}
 	return nil
 }

@@ -10,10 +10,8 @@ import (
 
 // talking follows who could read whom, and what that did to the cluster.
 type talking struct {
-	deafSince time.Duration // -1 while every running node can read every other
-	deaf      string        // the first pair found
-	lastDeaf  time.Duration // last moment at which some pair could not
-	trouble   time.Duration // last moment at which a machine or link was not as it should be
+	lastDeaf time.Duration // last moment at which some running node could not read another
+	trouble  time.Duration // last moment at which a machine or link was not as it should be
 }
 
 // hears is this package's own reading of who understands whom: a node that
@@ -83,13 +81,13 @@ func (s *State) look() {
 
 // allWell reports whether every machine, link and agent is as it should be.
 func (s *State) allWell() bool {
-	for _, n := range s.world.Cluster.Nodes() {
-		if n.Down() {
+	for _, n := range s.nodes {
+		if !n.up() {
 			return false
 		}
 	}
 	for _, p := range s.agents.Processes() {
-		if !p.Alive() || p.Paused() {
+		if p.Paused() {
 			return false
 		}
 	}

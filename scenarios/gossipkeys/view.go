@@ -11,6 +11,7 @@ type View struct {
 	InvalidReconciles int      `cel:"invalidReconciles"`
 	Deaths            int      `cel:"deaths"`
 	DecryptFailures   int      `cel:"decryptFailures"`
+	Deliveries        int      `cel:"deliveries"`
 	Replayed          int      `cel:"replayed"`
 	ReplaysRefused    int      `cel:"replaysRefused"`
 }
@@ -30,7 +31,7 @@ func view(s *State) View {
 		Agents: make([]AgentView, len(s.nodes)), Secret: s.ledger.namesOf(last.keys), SecretVersions: len(s.history.versions) - 1,
 		Reconciles: s.count.reconciles, InvalidReconciles: s.count.invalidReconciles,
 		Deaths: s.count.leaves, DecryptFailures: s.count.decryptFailures,
-		Replayed: s.replayed, ReplaysRefused: s.replaysRefused,
+		Deliveries: s.count.deliveries, Replayed: s.replayed, ReplaysRefused: s.replaysRefused,
 	}
 	for _, version := range s.history.versions {
 		if version.writer == controllerUser {
