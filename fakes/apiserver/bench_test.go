@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -192,7 +193,15 @@ func BenchmarkLabelList(b *testing.B) {
 				if size > 10_000 && testing.Short() {
 					b.Skip("filling takes long")
 				}
-				c := filled(b, s, size, func(i int) client.Object { return benchSecret(i) })
+				c := filled(b, s, size, func(i int) client.Object {
+					s := benchSecret(i)
+					s.Data = map[string][]byte{"key": []byte("value")}
+					return s
+				})
+				if err := c.List(b.Context(), &corev1.SecretList{}, sel); err != nil { // makes the index
+					b.Fatal(err)
+				}
+				b.ResetTimer()
 				for b.Loop() {
 					list := &corev1.SecretList{}
 					if err := c.List(b.Context(), list, sel); err != nil || len(list.Items) != size/100 {
@@ -349,5 +358,26 @@ func BenchmarkNewStore(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		apiserver.New(apiserver.Options{})
+	}
+}
+
+// BenchmarkPatch is what a controller does that writes status by merge patches.
+func BenchmarkPatch(b *testing.B) {
+	for _, s := range subjects {
+		b.Run("Pod/"+s.name, func(b *testing.B) {
+			c := s.make(b)
+			obj := benchPod(0)
+			if err := c.Create(b.Context(), obj); err != nil {
+				b.Fatal(err)
+			}
+			n := 0
+			for b.Loop() {
+				n++
+				patch := client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"status":{"message":"%d"}}`, n)))
+				if err := c.Status().Patch(b.Context(), obj, patch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
