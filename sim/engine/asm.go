@@ -2,6 +2,13 @@
 
 package engine
 
+import "unsafe"
+
 // getg returns a number that identifies the calling goroutine as long as it
 // lives: the address of its descriptor. It costs about a nanosecond.
 func getg() uintptr
+
+// prefetch asks the processor to bring memory into its cache, without waiting.
+//
+//go:noescape
+func prefetch(p unsafe.Pointer)
