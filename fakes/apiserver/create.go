@@ -58,6 +58,9 @@ func (c *call) insert(obj Object) (*Response, error) {
 	if err := c.validateByHooks(admission.Create, obj, nil); err != nil {
 		return nil, err
 	}
+	if err := c.chargeQuotas(obj); err != nil {
+		return nil, err
+	}
 	key := store.Key{Namespace: c.ns, Name: obj.GetName()}
 	if rv, err := parseVersion(obj.GetResourceVersion()); err == nil && rv != 0 {
 		return nil, errPlain("resourceVersion should not be set on objects to be created")

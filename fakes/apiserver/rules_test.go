@@ -204,3 +204,23 @@ func TestRule13WhatIsReadBackHasBeenStored(t *testing.T) {
 	r := a.must(a.request(apiserver.Create, configMaps, "", raw(`{"metadata":{"name":"c","annotations":{"t":null}},"data":{"k":null}}`)))
 	equal(t, "null in a map of strings", r.Object.(*corev1.ConfigMap).Data, map[string]string{"k": ""})
 }
+
+func TestRule13QuotasCount(t *testing.T) {
+	a := newAPI(t)
+	quotas := corev1.SchemeGroupVersion.WithResource("resourcequotas")
+	a.create(quotas, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/secrets": resource.MustParse("1"), "requests.cpu": resource.MustParse("1")}}})
+	secret := func(name string) *apiserver.Request {
+		return a.request(apiserver.Create, secrets, "", body(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	}
+	a.must(secret("s0")) // no controller has looked at the quota yet
+	a.patch(quotas, "q", `{"status":{"hard":{"count/secrets":"1","requests.cpu":"1"},"used":{"count/secrets":"0","requests.cpu":"0"}}}`, sub("status"))
+	a.must(secret("s1"))
+	a.refused(secret("s2"), 403, "Forbidden", `secrets "s2" is forbidden: exceeded quota: q, requested: count/secrets=1, used: count/secrets=1, limited: count/secrets=1`)
+	p := pod("p", "")
+	p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("600m")}
+	a.create(pods, p)
+	p.Name = "q"
+	a.refused(a.request(apiserver.Create, pods, "", body(p)), 403, "Forbidden", `pods "q" is forbidden: exceeded quota: q, requested: requests.cpu=600m, used: requests.cpu=600m, limited: requests.cpu=1`)
+	q := a.get(quotas, "q").(*corev1.ResourceQuota)
+	equal(t, "used", q.Status.Used.Name("requests.cpu", resource.DecimalSI).String(), "600m")
+}

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"strings"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -27,7 +29,7 @@ var mutatingWebhooks = &Kind{
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		var errs field.ErrorList
 		for i, h := range obj.(*admissionv1.MutatingWebhookConfiguration).Webhooks {
-			errs = append(errs, validateHook(h.SideEffects, field.NewPath("webhooks").Index(i))...)
+			errs = append(errs, validateHook(h.Name, &h.ClientConfig, h.SideEffects, field.NewPath("webhooks").Index(i))...)
 		}
 		return errs
 	},
@@ -50,7 +52,7 @@ var validatingWebhooks = &Kind{
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		var errs field.ErrorList
 		for i, h := range obj.(*admissionv1.ValidatingWebhookConfiguration).Webhooks {
-			errs = append(errs, validateHook(h.SideEffects, field.NewPath("webhooks").Index(i))...)
+			errs = append(errs, validateHook(h.Name, &h.ClientConfig, h.SideEffects, field.NewPath("webhooks").Index(i))...)
 		}
 		return errs
 	},
@@ -71,10 +73,25 @@ func defaultHook(failure **admissionv1.FailurePolicyType, match **admissionv1.Ma
 	}
 }
 
-func validateHook(effects *admissionv1.SideEffectClass, p *field.Path) field.ErrorList {
+func validateHook(name string, config *admissionv1.WebhookClientConfig, effects *admissionv1.SideEffectClass, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case name == "":
+		errs = append(errs, field.Required(p.Child("name"), ""))
+	case strings.Count(name, ".") < 2 || !plainSubdomain(name):
+		errs = append(errs, field.Invalid(p.Child("name"), name, "should be a domain with at least three segments separated by dots"))
+	}
+	if config.URL != nil {
+		scheme, _, _ := strings.Cut(*config.URL, ":")
+		if scheme != "https" {
+			errs = append(errs, field.Invalid(p.Child("clientConfig", "url"), scheme, "'https' is the only allowed URL scheme; desired format: https://host[/path]"))
+		}
+	} else if config.Service == nil {
+		errs = append(errs, field.Required(p.Child("clientConfig"), "exactly one of url or service is required"))
+	}
 	p = p.Child("sideEffects")
 	if effects == nil {
-		return field.ErrorList{field.Required(p, `must specify one of "None", "NoneOnDryRun"`)}
+		return append(errs, field.Required(p, `must specify one of "None", "NoneOnDryRun"`))
 	}
-	return oneOf(p, *effects, admissionv1.SideEffectClassNone, admissionv1.SideEffectClassNoneOnDryRun)
+	return append(errs, oneOf(p, *effects, admissionv1.SideEffectClassNone, admissionv1.SideEffectClassNoneOnDryRun)...)
 }
