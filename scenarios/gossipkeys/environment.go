@@ -31,10 +31,11 @@ type member struct {
 	process *engine.Process // whose timers its timers are; nil for an attacker
 }
 
-// connKey names a stream: the endpoint that dialled, and its number for it.
+// connKey names a stream: both endpoints, and the dialler's number for it, which
+// an instance started later uses again.
 type connKey struct {
-	dialler gossip.Addr
-	conn    uint32
+	dialler, accepter gossip.Addr
+	conn              uint32
 }
 
 var _ gossip.Env = (*environment)(nil)
@@ -110,13 +111,13 @@ func (e *environment) arrive(arg any) {
 
 // conn is the connection that a leg of a stream travels on.
 func (e *environment) conn(env *gossip.Envelope, from, to string) *network.Conn {
-	key := connKey{env.From, env.Conn}
+	key := connKey{env.From, env.To, env.Conn}
 	switch env.Step {
 	case gossip.StepAccept, gossip.StepRefuse, gossip.StepResponse, gossip.StepClose:
-		key.dialler = env.To
+		key.dialler, key.accepter = env.To, env.From
 	}
 	conn := e.conns[key]
-	if conn == nil {
+	if conn == nil || env.Step == gossip.StepDial {
 		conn = e.net.Dial(from, to)
 		e.conns[key] = conn
 	}
