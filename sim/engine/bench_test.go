@@ -123,6 +123,21 @@ func benchChannels(b *testing.B, n int) {
 	}
 }
 
+// BenchmarkContended is a decision between n ready tasks and the step that follows, by
+// strategy.
+func BenchmarkContended(b *testing.B) {
+	for name, s := range map[string]Strategy{"uniform": Uniform(), "sticky": Sticky(), "pos": POS()} {
+		for _, n := range []int{2, 100, 5000} {
+			b.Run(name+"/tasks="+strconv.Itoa(n), func(b *testing.B) {
+				e := runYield(n)
+				e.source = NewSeedWith(1, s)
+				e.source.Begin()
+				benchRun(b, e, b.N)
+			})
+		}
+	}
+}
+
 // BenchmarkSleep is a whole wait in virtual time: timer, event, resume.
 func BenchmarkSleep(b *testing.B) {
 	b.Run("tasks=1", func(b *testing.B) { benchRun(b, runSleep(1), 2*b.N) })

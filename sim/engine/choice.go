@@ -99,6 +99,9 @@ func (c *Contention) Task(i int) string { return c.e.ready.at(i).ID() }
 // Op returns the operation at which ready task i waits.
 func (c *Contention) Op(i int) Op { return c.e.ready.at(i).op }
 
+// KeyHash returns a hash of Op(i).Key, or 0 if there is none.
+func (c *Contention) KeyHash(i int) uint64 { return c.e.ready.at(i).keyHash }
+
 // Serial returns a number that identifies ready task i within this run.
 func (c *Contention) Serial(i int) uint64 { return c.e.ready.at(i).serial }
 

@@ -39,20 +39,38 @@ func (q *readyQueue) pop() *Task {
 	return t
 }
 
-// take removes and returns the i-th task; it moves the shorter side.
+// take removes and returns the i-th task; it moves the shorter side, in stretches that
+// do not go round the end of the ring.
 func (q *readyQueue) take(i int) *Task {
 	t := q.at(i)
+	end := len(q.buf) - 1
 	if i < q.n/2 || i == 0 {
-		for ; i > 0; i-- {
-			*q.place(i) = q.at(i - 1)
+		for i > 0 {
+			to := (q.head + i) & end
+			if to == 0 {
+				q.buf[0] = q.buf[end]
+				i--
+				continue
+			}
+			n := min(i, to)
+			copy(q.buf[to-n+1:to+1], q.buf[to-n:to])
+			i -= n
 		}
 		q.pop()
 		return t
 	}
-	for ; i < q.n-1; i++ {
-		*q.place(i) = q.at(i + 1)
+	for i < q.n-1 {
+		to := (q.head + i) & end
+		if to == end {
+			q.buf[end] = q.buf[0]
+			i++
+			continue
+		}
+		n := min(q.n-1-i, end-to)
+		copy(q.buf[to:to+n], q.buf[to+1:to+1+n])
+		i += n
 	}
-	*q.place(q.n - 1) = nil
+	*q.place(i) = nil
 	q.n--
 	return t
 }

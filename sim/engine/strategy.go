@@ -55,7 +55,7 @@ func POS() Strategy { return &pos{} }
 
 type pos struct {
 	rng  prng
-	keys map[string]keyUse
+	keys map[uint64]keyUse // by hash
 }
 
 // keyUse is what a run has shown so far about a key.
@@ -71,28 +71,31 @@ const private = 3
 
 func (p *pos) Begin(seed uint64) {
 	p.rng = prng(seed)
-	p.keys = map[string]keyUse{}
+	p.keys = map[uint64]keyUse{}
 }
 
 // window bounds the work of a decision when very many tasks are ready at once.
 const window = 64
 
+// Next keeps the priority of a pending operation in the task's slot. Its lowest bits
+// tell the key, since the operation changes when the task runs without contention.
 func (p *pos) Next(c *Contention) int {
+	const keyBits = 1<<16 - 1
 	best, highest := 0, uint64(0)
 	for i := range min(c.Len(), window) {
-		if !p.conflicts(c.Op(i).Key, c.Serial(i)) {
-			return i
+		slot, key := c.Slot(i), c.KeyHash(i)
+		if *slot == 0 || (*slot^key)&keyBits != 0 {
+			if !p.conflicts(key, c.Serial(i)) {
+				return i
+			}
+			*slot = p.rng.next()&^keyBits | key&keyBits
 		}
-		slot := c.Slot(i)
-		if *slot == 0 {
-			*slot = p.rng.next() | 1
-		}
-		if *slot > highest {
+		if *slot >= highest {
 			best, highest = i, *slot
 		}
 	}
 	*c.Slot(best) = 0
-	key := c.Op(best).Key
+	key := c.KeyHash(best)
 	if use := p.keys[key]; !use.shared && use.times < private {
 		use.times++
 		p.keys[key] = use
@@ -102,8 +105,8 @@ func (p *pos) Next(c *Contention) int {
 
 // conflicts reports whether an operation of a task on a key may not commute with
 // those of others.
-func (p *pos) conflicts(key string, task uint64) bool {
-	if key == "" {
+func (p *pos) conflicts(key, task uint64) bool {
+	if key == 0 {
 		return false
 	}
 	use, ok := p.keys[key]

@@ -22,15 +22,16 @@ const (
 // its next call of a method that waits.
 type Task struct {
 	// What each step touches comes first, to lie in few cache lines.
-	e      *Engine
-	inc    *incarnation
-	next   func() (struct{}, bool) // lets the coroutine run; nil before the first step
-	yield  func(struct{}) bool     // gives the processor back
-	g      uintptr                 // the goroutine
-	hash   uint64                  // of the id's parts
-	opHash uint64
-	op     Op
-	state  taskState
+	e       *Engine
+	inc     *incarnation
+	next    func() (struct{}, bool) // lets the coroutine run; nil before the first step
+	yield   func(struct{}) bool     // gives the processor back
+	g       uintptr                 // the goroutine
+	hash    uint64                  // of the id's parts
+	opHash  uint64
+	keyHash uint64
+	op      Op
+	state   taskState
 
 	timer    Timer
 	wait     *Wait       // the Await in progress

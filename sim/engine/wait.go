@@ -37,7 +37,8 @@ func (t *Task) setOp(op Op) {
 		return
 	}
 	t.op = op
-	t.opHash = hashString(op.Verb) ^ hashString(op.Key)*hashK0
+	t.keyHash = hashString(op.Key)
+	t.opHash = hashString(op.Verb) ^ t.keyHash*hashK0
 }
 
 // sameString reports whether a and b are the same bytes in memory.
