@@ -130,7 +130,7 @@ func TestStallIsReported(t *testing.T) {
 	release := make(chan struct{})
 	var report *StallError
 	w := newWorld(t, func(c *Config) {
-		c.Stall = 50 * ms
+		c.Stall = 100 * ms
 		c.OnStall = func(s *StallError) { report = s; close(release) }
 	})
 	w.process("p", func(p *Process, ctx context.Context) {
@@ -159,14 +159,14 @@ func TestStallEndsTheProgram(t *testing.T) {
 		if !errors.As(err, &exit) || exit.ExitCode() != 3 {
 			t.Fatalf("err = %v\n%s", err, out)
 		}
-		for _, want := range []string{"stall: task p#1/main.1 has not yielded for 50ms of real time", "engine.hog"} {
+		for _, want := range []string{"stall: task p#1/main.1 has not yielded for 100ms of real time", "engine.hog"} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}
 		}
 		return
 	}
-	w := newWorld(t, func(c *Config) { c.Stall = 50 * ms })
+	w := newWorld(t, func(c *Config) { c.Stall = 100 * ms })
 	w.process("p", func(p *Process, ctx context.Context) { hog(nil) })
 	w.Run()
 }
