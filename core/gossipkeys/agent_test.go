@@ -284,6 +284,35 @@ func TestAgentRetriesWithTheLatestList(t *testing.T) {
 	})
 }
 
+// After a success, trouble is counted afresh.
+func TestAgentRetryStartsAgain(t *testing.T) {
+	play(t, gossipkeys.AgentConfig{}, func(s *stage, a *gossipkeys.Agent) {
+		s.set(func() { s.failing["create"] = errors.New("port in use") })
+		a.OnKeys(keys("A"))
+		time.Sleep(20 * time.Second)
+		s.set(func() { delete(s.failing, "create"); s.failing["use"] = errors.New("broken") })
+		time.Sleep(20 * time.Second)
+		a.OnKeys(keys("B"))
+		time.Sleep(20 * time.Second)
+		s.want("create use", "0s create A", "5s create A", "15s create A", "35s create A", "40s use B", "45s use B", "55s use B")
+	})
+}
+
+func TestAgentIgnoresAnEmptyList(t *testing.T) {
+	play(t, gossipkeys.AgentConfig{}, func(s *stage, a *gossipkeys.Agent) {
+		a.OnKeys(nil)
+		synctest.Wait()
+		a.OnKeys(keys("A"))
+		synctest.Wait()
+		a.OnKeys(nil)
+		time.Sleep(time.Minute)
+		s.want("create use", "0s create A")
+		if got := ringLetters(s.ring); got != "A" || len(s.reports) != 2 {
+			t.Errorf("ring %s, %d reports", got, len(s.reports))
+		}
+	})
+}
+
 func TestAgentRetryCap(t *testing.T) {
 	play(t, gossipkeys.AgentConfig{}, func(s *stage, a *gossipkeys.Agent) {
 		s.set(func() { s.failing["create"] = errors.New("port in use") })
@@ -300,7 +329,7 @@ func TestAgentRejoins(t *testing.T) {
 		s.set(func() { s.peers = []string{"b", "c", "me"} })
 		a.OnKeys(keys("A"))
 		time.Sleep(70 * time.Second)
-		s.set(func() { s.members = []string{"me", "c"} })
+		s.set(func() { s.members = []string{"c"} }) // even if gossip forgot us
 		time.Sleep(60 * time.Second)
 		s.set(func() { s.failing["join"] = errors.New("unreachable"); s.members = []string{"me"} })
 		time.Sleep(120 * time.Second)

@@ -59,6 +59,11 @@ func (r *strictRing) change(verb string, key []byte, effect func([]byte) error) 
 	if len(held) == 0 {
 		r.t.Fatalf("%s %c emptied the ring", verb, key[0])
 	}
+	for _, k := range r.want {
+		if r.known.Contains(k) && !slices.ContainsFunc(held, func(h []byte) bool { return bytes.Equal(h, k.Bytes()) }) {
+			r.t.Errorf("%s %c: a key on both lists went missing from the ring: %s", verb, key[0], ringLetters(r))
+		}
+	}
 	// The primary is what the node writes with. It is the new one, or one that
 	// every peer of the previous list knows.
 	primary := held[0]
