@@ -69,6 +69,8 @@ var exceptions = []exception{
 	{"fakes/apiserver/rest/handler.go", "New", RuleTime, "only the default, for use over HTTP"},
 	{"fakes/apiserver/rest/watch.go", "", RuleTime, "timeouts of real HTTP requests"},
 	{"fakes/apiserver/store/view.go", "View.rouse", RuleOrder, "Store.flush sorts the cursors by number before it wakes them"},
+	{"fakes/apiserver/patch/typed.go", "mergeStruct", RuleOrder, "each key is another field, and what was begun is dropped if one fails"},
+	{"fakes/apiserver/patch/typed.go", "mergeMap", RuleOrder, "each key is another element, and what was begun is dropped if one fails"},
 	{"fakes/apiserver/shape/values.go", "equalMaps", RuleOrder, "it is handed comparisons only"},
 	{"fakes/apiserver/shape/assign.go", "adoptJSON", RuleOrder, "each call changes only what is below its key"},
 

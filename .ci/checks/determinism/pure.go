@@ -131,6 +131,15 @@ func (p *purity) impureBody(body *ast.BlockStmt, signature *ast.FuncType) (why s
 			if !own(n.X) {
 				why, at = "writes to "+types.ExprString(n.X), n
 			}
+		case *ast.ExprStmt:
+			if call, ok := n.X.(*ast.CallExpr); ok && p.fills(call) && own(call.Args[0]) {
+				for _, arg := range call.Args[1:] {
+					if why, at = p.impure(arg); at != nil {
+						break
+					}
+				}
+				return false
+			}
 		case *ast.GoStmt, *ast.SendStmt, *ast.SelectStmt:
 			why, at = "has an effect that shows", n
 		case ast.Expr:
@@ -140,6 +149,16 @@ func (p *purity) impureBody(body *ast.BlockStmt, signature *ast.FuncType) (why s
 		return at == nil
 	})
 	return why, at
+}
+
+// fills says whether call is a builtin that changes its first argument.
+func (p *purity) fills(call *ast.CallExpr) bool {
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	builtin, ok := p.info.Uses[id].(*types.Builtin)
+	return ok && matchAny(builtin.Name(), []string{"delete", "clear", "copy"})
 }
 
 func (p *purity) pureCall(call *ast.CallExpr) bool {

@@ -38,12 +38,12 @@ func defaultLimits(l *corev1.LimitRangeItem) {
 		return
 	}
 	fillFrom := func(dst *corev1.ResourceList, src corev1.ResourceList) {
+		if *dst == nil && len(src) > 0 {
+			*dst = corev1.ResourceList{}
+		}
 		for name, q := range src {
 			if _, ok := (*dst)[name]; ok {
 				continue
-			}
-			if *dst == nil {
-				*dst = corev1.ResourceList{}
 			}
 			(*dst)[name] = q.DeepCopy()
 		}
@@ -99,12 +99,12 @@ func applyLimits(r *corev1.LimitRange, p *corev1.Pod) {
 // merge copies what dst lacks and returns the names of what it copied, sorted.
 func merge(dst *corev1.ResourceList, src corev1.ResourceList) []string {
 	var names []string
+	if *dst == nil && len(src) > 0 {
+		*dst = corev1.ResourceList{}
+	}
 	for name, q := range src {
 		if _, ok := (*dst)[name]; ok {
 			continue
-		}
-		if *dst == nil {
-			*dst = corev1.ResourceList{}
 		}
 		(*dst)[name] = q.DeepCopy()
 		names = append(names, string(name))

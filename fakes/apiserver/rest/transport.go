@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,9 +22,7 @@ type answer struct {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := h.answer(r)
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.code)
 	if a.stream == nil {
 		_, _ = w.Write(a.body) // the client is gone if this fails

@@ -307,3 +307,20 @@ func small(m map[string]int) bool {
 	}
 	return size < 3
 }
+
+func merged(content, patch map[string]any) map[string]any {
+	out := maps.Clone(content)
+	for k, v := range patch {
+		inner, isMap := v.(map[string]any)
+		switch {
+		case v == nil:
+			delete(out, k)
+		case isMap:
+			below, _ := out[k].(map[string]any)
+			out[k] = merged(below, inner)
+		default:
+			out[k] = v
+		}
+	}
+	return out
+}
