@@ -46,12 +46,6 @@ func errNotModelled(feature string) error {
 	return statusError(http.StatusNotImplemented, "NotImplemented", "the fake API server does not model "+feature, &metav1.StatusDetails{})
 }
 
-// errRejected is the answer to a JSON patch that cannot be applied.
-func errRejected() error {
-	return statusError(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
-		"the server rejected our request due to an error in our request", &metav1.StatusDetails{})
-}
-
 // errOptions says that the options of a request are invalid.
 func errOptions(kind string, errs field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
@@ -86,12 +80,9 @@ func (c *call) errInvalid(name string, errs field.ErrorList) error {
 
 // asStatus makes every error a Status.
 func asStatus(err error) error {
-	if _, ok := err.(*apierrors.StatusError); ok {
-		return err
-	}
-	var status apierrors.APIStatus
+	var status *apierrors.StatusError
 	if errors.As(err, &status) {
-		return &apierrors.StatusError{ErrStatus: status.Status()}
+		return status
 	}
 	return errPlain(err.Error())
 }

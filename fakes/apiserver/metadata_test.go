@@ -16,7 +16,8 @@ func TestRule01TheServerSetsIdentity(t *testing.T) {
 	a := newAPI(t)
 	long := metav1.NewTime(time.Unix(1, 0))
 	sent := configMap("a", func(cm *corev1.ConfigMap) {
-		cm.UID, cm.SelfLink, cm.CreationTimestamp = "mine", "/mine", long
+		cm.SetSelfLink("/mine")
+		cm.UID, cm.CreationTimestamp = "mine", long
 		cm.DeletionTimestamp, cm.DeletionGracePeriodSeconds = &long, new(int64)
 	})
 	got := a.create(configMaps, sent)

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -181,7 +180,7 @@ func (w *Watch) event(e store.Entry) Event {
 func (w *Watch) bookmark(revision uint64) Event {
 	obj := newObject(w.ep.Entry)
 	if !w.ep.Typed() {
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind(w.ep.Served))
+		obj.GetObjectKind().SetGroupVersionKind(w.ep.Served)
 	}
 	obj.SetResourceVersion(strconv.FormatUint(revision, 10))
 	return Event{Type: watch.Bookmark, Object: obj, Revision: revision}

@@ -146,11 +146,7 @@ func TestRule09AReaderIsToldOnce(t *testing.T) {
 	a := newAPI(t)
 	w := a.watch(configMaps)
 	var seen []string
-	var read func()
-	read = func() { // a reader may read in its callback
-		seen = append(seen, drain(w))
-	}
-	w.OnReady(read)
+	w.OnReady(func() { seen = append(seen, drain(w)) }) // a reader may read in its callback
 	drain(w)
 	a.create(configMaps, configMap("a"))
 	a.create(configMaps, configMap("b"))

@@ -2,7 +2,9 @@ package patch
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -37,9 +39,9 @@ func MergeTyped(obj any, patch map[string]any) bool {
 
 func mergeStruct(v reflect.Value, patch map[string]any) bool {
 	fields := fieldsOf(v.Type())
-	for key, value := range patch {
+	for _, key := range slices.Sorted(maps.Keys(patch)) {
 		index, ok := fields[key]
-		if !ok || !mergeValue(v.FieldByIndex(index), value) {
+		if !ok || !mergeValue(v.FieldByIndex(index), patch[key]) {
 			return false
 		}
 	}
@@ -79,7 +81,8 @@ func mergeMap(v reflect.Value, patch map[string]any) bool {
 	for it := v.MapRange(); it.Next(); {
 		fresh.SetMapIndex(it.Key(), it.Value())
 	}
-	for key, value := range patch {
+	for _, key := range slices.Sorted(maps.Keys(patch)) {
+		value := patch[key]
 		k := reflect.ValueOf(key).Convert(t.Key())
 		if value == nil {
 			fresh.SetMapIndex(k, reflect.Value{})
@@ -178,7 +181,8 @@ func MergeContent(content, patch map[string]any) map[string]any {
 	for k, v := range content {
 		out[k] = v
 	}
-	for k, v := range patch {
+	for _, k := range slices.Sorted(maps.Keys(patch)) {
+		v := patch[k]
 		obj, isObject := v.(map[string]any)
 		switch {
 		case v == nil:
