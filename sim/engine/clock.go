@@ -49,9 +49,16 @@ func (p *Process) monotonic() int64 {
 	return c.local + scale(p.e.now-c.since, million+c.ppm, million)
 }
 
-// trueDuration returns how long d of the process takes in true virtual time.
+// trueDuration returns how long d of the process takes in true virtual time,
+// rounded up: whoever waits that long and looks at the process's clock finds
+// that d has passed, and does not wait again for nothing.
 func (p *Process) trueDuration(d time.Duration) int64 {
-	return scale(int64(max(d, 0)), million, million+p.clock.ppm)
+	local := int64(max(d, 0))
+	t := scale(local, million, million+p.clock.ppm)
+	if scale(t, million+p.clock.ppm, million) < local {
+		t++
+	}
+	return t
 }
 
 // scale returns x*num/den for non-negative x, saturating.

@@ -128,3 +128,31 @@ func TestSkewedClocks(t *testing.T) {
 		t.Error("scale overflows")
 	}
 }
+
+// A sleep that has ended has lasted on the sleeper's own clock, at any rate: code
+// that looks whether it is time yet must not find a nanosecond missing and sleep
+// again, for ever.
+func TestSleepsAreNeverShortOnASkewedClock(t *testing.T) {
+	for _, ppm := range []int64{-99_999, -51_238, -1, 1, 7, 333, 51_238, 99_999} {
+		e := New(Config{Source: NewSeed(1)})
+		p := e.Process("p")
+		p.SetClock(0, ppm)
+		p.Start(func(ctx context.Context) {
+			for d := time.Duration(1); d < time.Hour; d = d*3 + 1 {
+				from := p.Now()
+				if err := p.Sleep(ctx, d); err != nil {
+					t.Errorf("sleep: %v", err)
+				}
+				if got := p.Since(from); got < d {
+					t.Errorf("at %d ppm a sleep of %d ns lasted %d ns", ppm, d, got)
+				}
+			}
+		})
+		if r := e.Run(); r.Err != nil {
+			t.Error(r.Err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
