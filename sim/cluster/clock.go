@@ -46,8 +46,10 @@ func (g *group) Go(name string, f func(ctx context.Context)) {
 func (g *group) Wait() {
 	for len(g.tasks) > 0 {
 		t := g.tasks[0]
-		g.tasks = g.tasks[1:]
 		t.Join()
+		if len(g.tasks) > 0 && g.tasks[0] == t { // unless another waiter was faster
+			g.tasks = g.tasks[1:]
+		}
 	}
 }
 
