@@ -38,14 +38,14 @@ func (c *handClock) Sleep(ctx context.Context, d time.Duration) error {
 // fleet is a Secret, some Nodes, and a Rotator.
 type fleet struct {
 	*memory
-	t     *testing.T
+	t     testing.TB
 	clock *handClock
 	opts  []gossipkeys.Option
 	names []string
 }
 
 // newFleet has a Secret with the list, which all the nodes report.
-func newFleet(t *testing.T, list string, names ...string) *fleet {
+func newFleet(t testing.TB, list string, names ...string) *fleet {
 	f := &fleet{memory: newMemory(), t: t, clock: &handClock{now: time.Unix(1e9, 0)}, names: names}
 	f.putSecret(t, text(list))
 	for _, name := range names {

@@ -89,7 +89,7 @@ func Fingerprint(key []byte) string {
 }
 
 // Format makes every verb of fmt, %#v and %x included, print the fingerprint.
-func (k Key) Format(f fmt.State, _ rune) { io.WriteString(f, "key:"+k.Fingerprint()) }
+func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
 
 // String returns "key:" and the fingerprint.
 func (k Key) String() string { return "key:" + k.Fingerprint() }

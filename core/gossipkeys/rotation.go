@@ -116,11 +116,12 @@ func readState(secret *corev1.Secret, dataKey string) (*state, error) {
 		return s, nil
 	}
 	var r rotation
-	if json.Unmarshal([]byte(text), &r) != nil || !slices.Equal(r.Keys, s.keys.Fingerprints()) {
+	readable := json.Unmarshal([]byte(text), &r) == nil
+	if readable && slices.Equal(r.Keys, s.keys.Fingerprints()) {
+		s.rotation = &r
+	} else {
 		s.edited = true
-		return s, nil
 	}
-	s.rotation = &r
 	return s, nil
 }
 
