@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 )
 
 // GiveAway is an option of Create and Update by which the caller parts with the
@@ -121,7 +123,12 @@ func (c *Client) write(ctx context.Context, req *apiserver.Request, obj client.O
 		return err
 	}
 	defer keepKind(obj)()
-	return c.into(obj, resp.Object, resp.Shared)
+	if !resp.Shared || reflect.TypeOf(obj) != reflect.TypeOf(resp.Object) {
+		return c.into(obj, resp.Object, resp.Shared)
+	}
+	// Most of the answer is what was sent: only the rest is copied.
+	shape.Of(obj, shape.Protobuf).Assign(obj, resp.Object)
+	return nil
 }
 
 // Delete implements client.Client.

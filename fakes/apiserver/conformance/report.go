@@ -54,6 +54,29 @@ func (r *Result) First(excluded []Exclusion) (*Step, *Difference) {
 	return nil, nil
 }
 
+// Needless returns the exclusions that excused nothing: what they name has come
+// right, or is not there.
+func (r *Report) Needless() []Exclusion {
+	needed := map[*Exclusion]bool{}
+	for _, result := range r.Results {
+		for i := range result.Outcomes {
+			for _, d := range result.Outcomes[i].Differences {
+				needed[excuse(r.Excluded, result.Case, result.Outcomes[i].Step, d)] = true
+			}
+		}
+		if result.Err != nil {
+			needed[excuse(r.Excluded, result.Case, nil, Difference{})] = true
+		}
+	}
+	var out []Exclusion
+	for i := range r.Excluded {
+		if !needed[&r.Excluded[i]] {
+			out = append(out, r.Excluded[i])
+		}
+	}
+	return out
+}
+
 // Report is the outcome of many cases.
 type Report struct {
 	Results []*Result

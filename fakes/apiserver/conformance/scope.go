@@ -64,7 +64,6 @@ var OutOfScope = []Exclusion{
 	{Case: "178", Reason: noApply},
 	{Case: "190", Reason: noApply},
 
-	{Case: "034", Step: "crd", Reason: noCRDs},
 	{Case: "120", Reason: noCRDs},
 	{Case: "121", Reason: noCRDs},
 	{Case: "123", Reason: noCRDs},
@@ -83,9 +82,6 @@ var OutOfScope = []Exclusion{
 	{Case: "171", Reason: noControllers},
 	{Case: "172", Reason: noControllers},
 
-	{Case: "118", Step: "used", Reason: "quota admission does not count yet"},
-	{Case: "118", Step: "s2", Reason: "quota admission does not count yet"},
-	{Case: "133", Step: "badcfg", Reason: "webhook configurations are hardly validated yet"},
 	{Case: "135", Reason: "validating admission policies are not modelled yet"},
 	{Case: "138", Reason: "escalation through roles and bindings is not checked yet"},
 	{Case: "139", Reason: noReviews},
