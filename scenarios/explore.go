@@ -63,9 +63,10 @@ func (p *Plan) Runs() int {
 
 // job is one run to be made.
 type job struct {
-	file *File
-	seed uint64
-	last bool // of its file
+	file  *File
+	index int // of the file in the plan
+	seed  uint64
+	last  bool // of its file
 }
 
 // Run carries out a plan. Runs are handed out in order and their outcomes are
@@ -73,7 +74,7 @@ type job struct {
 // are on what was reported by then; the error is ctx's.
 func (r *Registry) Run(ctx context.Context, p Plan) ([]Verdict, error) {
 	jobs := p.jobs()
-	e := &exploration{registry: r, plan: &p, jobs: jobs, outcomes: make([]*Outcome, len(jobs)), shown: map[*File]uint64{}}
+	e := &exploration{registry: r, plan: &p, jobs: jobs, outcomes: make([]*Outcome, len(jobs)), shown: map[int]uint64{}}
 	workers := p.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -91,10 +92,10 @@ func (r *Registry) Run(ctx context.Context, p Plan) ([]Verdict, error) {
 
 func (p *Plan) jobs() []job {
 	var jobs []job
-	for _, file := range p.Files {
+	for index, file := range p.Files {
 		n := p.seeds(file)
 		for i := range n {
-			jobs = append(jobs, job{file: file, seed: p.First + uint64(i), last: i == n-1})
+			jobs = append(jobs, job{file: file, index: index, seed: p.First + uint64(i), last: i == n-1})
 		}
 	}
 	return jobs
@@ -113,7 +114,7 @@ type exploration struct {
 	verdicts []Verdict
 	done     int
 	outcomes []*Outcome
-	shown    map[*File]uint64 // the lowest seed known to show the expected violation
+	shown    map[int]uint64 // by index of the file: the lowest seed known to show the expected violation
 }
 
 func (e *exploration) work(ctx context.Context) {
@@ -133,7 +134,7 @@ func (e *exploration) take() (int, bool) {
 	for e.next < len(e.jobs) {
 		i := e.next
 		e.next++
-		if seed, ok := e.shown[e.jobs[i].file]; !ok || e.jobs[i].seed < seed {
+		if seed, ok := e.shown[e.jobs[i].index]; !ok || e.jobs[i].seed < seed {
 			return i, true
 		}
 	}
@@ -147,8 +148,8 @@ func (e *exploration) finish(i int, o *Outcome) {
 	e.outcomes[i] = o
 	e.done++
 	if e.plan.UntilShown && o.Expected() {
-		if seed, ok := e.shown[o.File]; !ok || o.Seed < seed {
-			e.shown[o.File] = o.Seed
+		if seed, ok := e.shown[e.jobs[i].index]; !ok || o.Seed < seed {
+			e.shown[e.jobs[i].index] = o.Seed
 		}
 	}
 	if e.plan.Done != nil {
@@ -164,7 +165,7 @@ func (e *exploration) report() {
 	for e.reported < len(e.jobs) {
 		i := e.reported
 		j, o := e.jobs[i], e.outcomes[i]
-		seed, shown := e.shown[j.file]
+		seed, shown := e.shown[j.index]
 		dropped := shown && j.seed > seed
 		if o == nil && !dropped {
 			return
