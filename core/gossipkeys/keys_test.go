@@ -114,8 +114,10 @@ func TestKeysNeverShow(t *testing.T) {
 	if form := leaks(cmp.Diff(gossipkeys.Keys{k}, gossipkeys.Keys{key('Y')}), 'Z'); form != "" {
 		t.Errorf("a diff shows the key in %s", form)
 	}
-	if got, want := fmt.Sprint(k), "key:"+gossipkeys.Fingerprint(k.Bytes()); got != want {
-		t.Errorf("key prints as %q, want %q", got, want)
+	for _, got := range []string{fmt.Sprint(k), fmt.Sprintf("%#v", k), k.String(), k.GoString()} {
+		if want := "key:" + gossipkeys.Fingerprint(k.Bytes()); got != want {
+			t.Errorf("key prints as %q, want %q", got, want)
+		}
 	}
 }
 

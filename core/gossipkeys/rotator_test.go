@@ -114,6 +114,26 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
+func TestStartNeedsEntropyThatVaries(t *testing.T) {
+	f := newFleet(t, "K", "x")
+	for _, entropy := range []string{"", strings.Repeat("K", 1000)} {
+		r := gossipkeys.NewRotator(f, f, f.clock, strings.NewReader(entropy), namespace)
+		if err := r.Start(t.Context()); err == nil {
+			t.Errorf("%d bytes: no error", len(entropy))
+		}
+	}
+	f.wantList("K")
+}
+
+func TestSettleTimeIsAnOption(t *testing.T) {
+	f := newFleet(t, "KL", "x")
+	f.opts = append(f.opts, gossipkeys.WithSettleTime(time.Second))
+	f.clock.onSleep = func() { f.putNode("newcomer", nil) }
+	if err := f.rotator().Edit(t.Context(), keys("K")); !errors.Is(err, gossipkeys.ErrNotConverged) || f.clock.asleep != time.Second {
+		t.Errorf("got %v after %v", err, f.clock.asleep)
+	}
+}
+
 func TestStartWith(t *testing.T) {
 	f := newFleet(t, "K", "x")
 	for _, bad := range []gossipkeys.Key{{}, key('K')} {
