@@ -36,13 +36,16 @@ func (c *call) checkWriteOptions(kind string) error {
 
 // checkNames compares the names in the object with those in the path.
 func (c *call) checkNames(obj Object) error {
+	if err := c.placeIn(obj); err != nil {
+		return err
+	}
 	switch name := obj.GetName(); {
 	case name == "":
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", c.req.Name))
 	case name != c.req.Name:
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, c.req.Name))
 	}
-	return c.placeIn(obj)
+	return nil
 }
 
 // placeIn puts the object into the namespace of the request.

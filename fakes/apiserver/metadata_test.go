@@ -97,8 +97,9 @@ func TestRule01TheLastWordOnNamesIsThePath(t *testing.T) {
 		"the name of the object (a based on URL) was undeterminable: name must be provided")
 	elsewhere := configMap("c")
 	elsewhere.Namespace = "kube-system"
-	a.refused(a.request(apiserver.Create, configMaps, "", body(elsewhere)), 400, "BadRequest",
-		"the namespace of the provided object does not match the namespace sent on the request")
+	const text = "the namespace of the provided object does not match the namespace sent on the request"
+	a.refused(a.request(apiserver.Create, configMaps, "", body(elsewhere)), 400, "BadRequest", text)
+	a.refused(a.request(apiserver.Update, configMaps, "a", body(elsewhere)), 400, "BadRequest", text)
 }
 
 // TestRule01GenerationsCountWhatControllersObey covers kinds of each sort.
