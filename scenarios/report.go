@@ -45,13 +45,13 @@ func (s Style) Verdict(v *Verdict) string {
 	mark, colour, what := "ok", green, "held"
 	switch {
 	case v.Bad != nil && v.Bad.Result == Violated:
-		mark, colour, what = "FAIL", red, fmt.Sprintf("violates %s at seed %d", v.Bad.Property, v.Bad.Seed)
+		mark, colour, what = "FAIL", red, fmt.Sprintf("seed %d violates %s", v.Bad.Seed, v.Bad.Property)
 	case v.Bad != nil:
 		mark, colour, what = "ERROR", red, fmt.Sprintf("%s at seed %d", v.Bad.Result, v.Bad.Seed)
 	case v.Err != nil:
 		mark, colour, what = "FAIL", red, "never violates "+v.File.Expect.Violates
 	case v.File.Expect.Violates != "":
-		what = fmt.Sprintf("violates %s as expected (%d of %d)", v.File.Expect.Violates, v.Shown, v.Runs)
+		what = fmt.Sprintf("as expected, %d of %d violate %s", v.Shown, v.Runs, v.File.Expect.Violates)
 	}
 	first := fmt.Sprintf("%-5s  %-*s %6s  ", mark, s.Names, v.File.Metadata.Name, thousands(uint64(v.Runs)))
 	line := form.Wrap(first, what, lineWidth)

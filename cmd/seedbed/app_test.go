@@ -101,7 +101,7 @@ func TestRunTheLibrary(t *testing.T) {
 	got.wants(t, exitOK)
 	want := `       scenario   runs  result
 ok     holds         4  held
-ok     orphan        4  violates mirror.no-orphans as expected (4 of 4)
+ok     orphan        4  as expected, 4 of 4 violate mirror.no-orphans
 
 2 scenarios, 8 runs, TIME simulated, N steps
   properties checked   mirror.copies-equal-originals, mirror.no-orphans
@@ -129,7 +129,7 @@ func TestAViolationIsToldShrunkAndReplayed(t *testing.T) {
 	got := seedbed(t, "run", "testdata/breaks.yaml", "--replays", folder, "--junit", junit, "--shrink", "2s")
 	replay := filepath.Join(folder, "breaks-seed0.replay.json")
 	got.wants(t, exitViolated,
-		"FAIL   breaks        4  violates mirror.no-orphans at seed 0\n",
+		"FAIL   breaks        4  seed 0 violates mirror.no-orphans\n",
 		"FAIL breaks, seed 0: mirror.no-orphans\n",
 		"  meaning  No copy outlives its original: what was deleted must not be read any\n           more.\n",
 		"copies without an original: 1",
@@ -250,7 +250,7 @@ func TestExpectationsThatAreNotMet(t *testing.T) {
 
 func TestBuiltInPropertiesCanBeExpected(t *testing.T) {
 	seedbed(t, "run", "testdata/panics.yaml", "testdata/impatient.yaml").wants(t, exitOK,
-		"violates no-panic as expected (2 of 2)", "violates story-completes as")
+		"as expected, 2 of 2 violate no-panic", "as expected, 2 of 2 violate story-completes")
 }
 
 func TestAConditionThatCannotBeEvaluatedIsBadInput(t *testing.T) {
