@@ -202,7 +202,7 @@ func (h *Handler) watch(r *http.Request, req *apiserver.Request, e *encoder) (*a
 	return &answer{
 		code:   http.StatusOK,
 		header: contentType("application/json"),
-		stream: newWatchBody(r.Context(), stream, e, req.TimeoutSeconds),
+		stream: newWatchBody(r.Context(), stream, e, req),
 	}, nil
 }
 

@@ -25,15 +25,25 @@ type watchBody struct {
 	pending bytes.Buffer
 	ready   chan struct{} // one token: the stream may have something
 	done    <-chan struct{}
-	timer   *time.Timer // nil: no timeout
+	timer   *time.Timer  // nil: no timeout
+	ticker  *time.Ticker // nil: no bookmarks
 	closed  context.CancelFunc
 }
 
-func newWatchBody(ctx context.Context, stream apiserver.Stream, encode *encoder, timeoutSeconds *int64) *watchBody {
+// bookmarkPeriod is how often an idle watch that allows bookmarks gets one.
+const bookmarkPeriod = time.Minute
+
+// bookmarker is a stream that can be asked for a bookmark.
+type bookmarker interface{ Bookmark() bool }
+
+func newWatchBody(ctx context.Context, stream apiserver.Stream, encode *encoder, req *apiserver.Request) *watchBody {
 	ctx, cancel := context.WithCancel(ctx)
 	b := &watchBody{stream: stream, encode: encode, ready: make(chan struct{}, 1), done: ctx.Done(), closed: cancel}
-	if timeoutSeconds != nil && *timeoutSeconds > 0 {
-		b.timer = time.NewTimer(time.Duration(*timeoutSeconds) * time.Second)
+	if s := req.TimeoutSeconds; s != nil && *s > 0 {
+		b.timer = time.NewTimer(time.Duration(*s) * time.Second)
+	}
+	if _, ok := stream.(bookmarker); ok && req.AllowWatchBookmarks {
+		b.ticker = time.NewTicker(bookmarkPeriod)
 	}
 	// The stream calls this from within the write that made the event.
 	stream.OnReady(func() {
@@ -79,12 +89,18 @@ func (b *watchBody) next() (bool, error) {
 
 // wait blocks until the stream may have something; false if the watch is over.
 func (b *watchBody) wait() bool {
-	var timeout <-chan time.Time
+	var timeout, bookmark <-chan time.Time
 	if b.timer != nil {
 		timeout = b.timer.C
 	}
+	if b.ticker != nil {
+		bookmark = b.ticker.C
+	}
 	select {
 	case <-b.ready:
+		return true
+	case <-bookmark:
+		b.stream.(bookmarker).Bookmark()
 		return true
 	case <-b.done:
 	case <-timeout:
@@ -100,6 +116,9 @@ func (b *watchBody) Close() error {
 	b.stream.Stop()
 	if b.timer != nil {
 		b.timer.Stop()
+	}
+	if b.ticker != nil {
+		b.ticker.Stop()
 	}
 	return nil
 }
