@@ -8,14 +8,14 @@
 //
 // The flow is
 //
-//	Load ──► Case ──► Runner.Run ──► Result: one Outcome per step
+//	Load ──► Case ──► RunCase ──► Result: one Outcome per step
 //	                     │  ▲
 //	          HTTP request│  │Answer
 //	                     ▼  │
 //	                   Target (an http.RoundTripper, or a URL)
 //
 // [Load] reads files strictly: a field that this package does not know is an
-// error, so a case is never half understood. A [Runner] substitutes ${…},
+// error, so a case is never half understood. [RunCase] substitutes ${…},
 // sends the requests, keeps watches open, and compares every [Answer] as soon
 // as it is there. Symbols such as $rv2 are bound to the first value they meet;
 // the same symbol must then always meet the same value, two symbols never the
@@ -27,6 +27,11 @@
 // testing/synctest its waits cost no real time, which is how the tests of the
 // fake run it.
 //
-// [InScope] says which cases the fake is expected to pass today, and why it
-// need not pass the others.
+// [OutOfScope] says which cases the fake is not expected to pass today, and why.
+// Whatever it does not name must agree, and a test fails when it names too much.
+//
+// testdata/told holds cases in the same format that nobody recorded; its README
+// says what they are good for. [Run] runs a directory as subtests; the tests of
+// this package do so with the fake, and with a real server if they are given
+// one by flag.
 package conformance

@@ -28,8 +28,7 @@ func Run(t *testing.T, dir string, excluded []Exclusion, open func(t *testing.T,
 				if skip != "" {
 					t.Skip(skip)
 				}
-				runner := Runner{Target: target, Unique: "u"}
-				result := runner.Run(context.Background(), c)
+				result := RunCase(context.Background(), target, c)
 				report.Results = append(report.Results, result)
 				judge(t, result, excluded)
 			})

@@ -28,22 +28,13 @@ type Result struct {
 	Err error
 }
 
-// A Runner runs cases against one target.
-type Runner struct {
-	Target Target
-
-	// Unique makes the names of this run's namespaces different from those of
-	// other runs on the same target: a few lower case letters and digits.
-	Unique string
-}
-
-// Run runs one case.
-func (r *Runner) Run(ctx context.Context, c *Case) *Result {
+// RunCase runs one case against a target.
+func RunCase(ctx context.Context, target Target, c *Case) *Result {
 	result := &Result{Case: c}
-	if result.Err = r.Target.can(c); result.Err != nil {
+	if result.Err = target.Able(c); result.Err != nil {
 		return result
 	}
-	run := r.start(c)
+	run := start(&target, c)
 	defer run.close(ctx)
 	if result.Err = run.prepare(ctx); result.Err != nil {
 		return result
@@ -76,15 +67,15 @@ type caseRun struct {
 	made    []string // paths of what to delete at the end
 }
 
-func (r *Runner) start(c *Case) *caseRun {
-	ns := "c" + c.Number() + r.Unique
+func start(target *Target, c *Case) *caseRun {
+	ns := "c" + c.Number() + target.Unique
 	return &caseRun{
-		target: &r.Target,
+		target: target,
 		c:      c,
 		scope: &scope{
 			vars: map[string]string{
-				"ns": ns, "ns2": ns + "b", "x": "x" + c.Number() + r.Unique,
-				"webhookURL": r.Target.WebhookURL, "webhookCA": r.Target.WebhookCA,
+				"ns": ns, "ns2": ns + "b", "x": "x" + c.Number() + target.Unique,
+				"webhookURL": target.WebhookURL, "webhookCA": target.WebhookCA,
 			},
 			answers: map[string]any{},
 		},

@@ -48,7 +48,8 @@ func play(t *testing.T, target Target, text string) *Result {
 	}
 	var result *Result
 	synctest.Test(t, func(t *testing.T) {
-		result = (&Runner{Target: target, Unique: "u"}).Run(context.Background(), c)
+		target.Unique = "u"
+		result = RunCase(context.Background(), target, c)
 	})
 	return result
 }

@@ -36,10 +36,14 @@ type Target struct {
 	// Lasting says that the target outlives the case, so what the case made
 	// must be deleted at its end.
 	Lasting bool
+
+	// Unique makes the names of this run's namespaces different from those of
+	// other runs on the same target: a few lower case letters and digits.
+	Unique string
 }
 
-// can tells whether the target can take every step of c.
-func (t *Target) can(c *Case) error {
+// Able tells why the target cannot take every step of c, or nil.
+func (t *Target) Able(c *Case) error {
 	for i := range c.Steps {
 		switch verb := c.Steps[i].Verb; {
 		case verb == "compact" && t.Compact == nil, verb == "restart" && t.Restart == nil:

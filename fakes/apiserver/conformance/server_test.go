@@ -1,0 +1,55 @@
+package conformance_test
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/pem"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/conformance"
+)
+
+var (
+	serverURL   = flag.String("url", "", "run the cases against the API server at this URL")
+	serverToken = flag.String("token", "", "bearer token of a member of system:masters named admin, for -url")
+	serverFull  = flag.Bool("full", false, "the server at -url has the controllers of kube-controller-manager")
+	insecure    = flag.Bool("insecure", false, "do not verify the certificate of the server at -url")
+)
+
+// TestServer runs the cases against a real server, with which they must all
+// agree. Cases that compact etcd or restart the server are left out.
+//
+//	go test ./fakes/apiserver/conformance -run TestServer -url https://127.0.0.1:6443 -token … -insecure
+func TestServer(t *testing.T) {
+	if *serverURL == "" {
+		t.Skip("no -url")
+	}
+	webhooks := httptest.NewTLSServer(conformance.Webhooks())
+	defer webhooks.Close()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhooks.Certificate().Raw})
+	target := conformance.Target{
+		URL:        *serverURL,
+		Transport:  &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: *insecure}},
+		Token:      *serverToken,
+		WebhookURL: webhooks.URL,
+		WebhookCA:  base64.StdEncoding.EncodeToString(ca),
+		Lasting:    true,
+		Unique:     strconv.FormatInt(time.Now().UnixMilli(), 36),
+	}
+	for _, dir := range []string{"testdata/cases", "testdata/told"} {
+		conformance.Run(t, dir, nil, func(_ *testing.T, c *conformance.Case) (conformance.Target, string) {
+			switch {
+			case (c.Profile == "full") != *serverFull:
+				return target, "the case is for another profile"
+			case target.Able(c) != nil:
+				return target, target.Able(c).Error()
+			}
+			return target, ""
+		}, nil)
+	}
+}
