@@ -47,8 +47,8 @@ func (f *Failure) String() string {
 	}
 	b.WriteString("\nwhat happened:\n")
 	b.WriteString(indent(abridge(f.Story(), storyLines)))
-	fmt.Fprintf(&b, "\nfound at seed %d; history shrunk from %s to %s in %d runs\n",
-		f.First.Seed, sizeText(f.First.Schedule), sizeText(f.Small.Schedule), f.Tries)
+	fmt.Fprintf(&b, "\nfound at seed %d; history shrunk from %s to %s in %s\n",
+		f.First.Seed, sizeText(f.First.Schedule), sizeText(f.Small.Schedule), count(f.Tries, "run"))
 	if f.Replay != "" {
 		fmt.Fprintf(&b, "replay: %s\n", f.Replay)
 	}
@@ -66,7 +66,19 @@ func failureText(err error) string {
 
 // sizeText counts what is not the simplest about a schedule.
 func sizeText(s engine.Schedule) string {
-	return fmt.Sprintf("%d choices and %d switches", len(s.Picks), len(s.Blocks))
+	return count(len(s.Picks), "choice") + " and " + count(len(s.Blocks), "switch")
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(thing, "ch"):
+		thing += "es"
+	default:
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // investigate repeats a failing seed with its schedule, shrinks it, and tells
@@ -89,7 +101,9 @@ func (o *Options) reduce(first *Result, build Build) (*Failure, error) {
 	if o.Shrink.Runs > 0 {
 		best, f.Tries = o.shrink(first, want, build)
 	}
-	f.Small = once(o, build, how{source: engine.NewReplay(best), seed: first.Seed, record: true, trace: engine.TraceFull})
+	f.Small = once(o, build, how{source: engine.NewReplay(best), seed: first.Seed, trace: engine.TraceFull})
+	// Recorded, the schedule also lists decisions that a replay makes by itself.
+	f.Small.Schedule = best
 	if f.Small.signature() != want {
 		return nil, fmt.Errorf("%s: the shrunk run does not fail again: %w", o.Name,
 			&NondeterminismError{Seed: first.Seed, First: first.Hash, Second: f.Small.Hash})

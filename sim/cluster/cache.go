@@ -10,7 +10,6 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,7 +41,7 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, obj client.Object
 	}
 	for _, inf := range found {
 		if o := inf.items[key]; o != nil {
-			return fill(obj, o, k)
+			return fill(obj, o, k, unsafely(opts))
 		}
 	}
 	return apierrors.NewNotFound(schema.GroupResource{Group: k.gvk.Group, Resource: k.gvk.Kind}, key.Name)
@@ -79,8 +78,11 @@ func (c *Cache) List(ctx context.Context, list client.ObjectList, opts ...client
 			if o.Limit > 0 && int64(len(items)) >= o.Limit {
 				break
 			}
-			out := obj.DeepCopyObject()
-			out.GetObjectKind().SetGroupVersionKind(k.gvk)
+			var out runtime.Object = obj
+			if u := o.UnsafeDisableDeepCopy; u == nil || !*u {
+				out = obj.DeepCopyObject()
+				out.GetObjectKind().SetGroupVersionKind(k.gvk)
+			}
 			items = append(items, out)
 		}
 	}
@@ -151,18 +153,31 @@ func (p *Process) informer(k *kind, s scope) *Informer {
 	return inf
 }
 
-// fill copies a shared object into the caller's.
-func fill(out client.Object, shared Object, k *kind) error {
-	if u, ok := out.(*unstructured.Unstructured); ok {
-		*u = *shared.(*unstructured.Unstructured).DeepCopy()
-		return nil
+// unsafely reports whether a Get wants the shared object itself, which its
+// caller promises not to change.
+func unsafely(opts []client.GetOption) bool {
+	if len(opts) == 0 {
+		return false
 	}
-	fresh := shared.DeepCopyObject()
+	var o client.GetOptions
+	o.ApplyOptions(opts)
+	return o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
+}
+
+// fill copies a shared object into the caller's; with shallow, all but the
+// object's own struct stays shared.
+func fill(out client.Object, shared Object, k *kind, shallow bool) error {
+	var fresh any = shared
+	if !shallow {
+		fresh = shared.DeepCopyObject()
+	}
 	dst, src := reflect.ValueOf(out), reflect.ValueOf(fresh)
 	if dst.Type() != src.Type() {
 		return fmt.Errorf("cache had type %T, but %T was asked for", fresh, out)
 	}
 	dst.Elem().Set(src.Elem())
-	out.GetObjectKind().SetGroupVersionKind(k.gvk)
+	if !shallow {
+		out.GetObjectKind().SetGroupVersionKind(k.gvk)
+	}
 	return nil
 }

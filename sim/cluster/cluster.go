@@ -60,6 +60,11 @@ func New(cfg Config) *Cluster {
 		keys:          newKeyTable(),
 		full:          cfg.Engine.Trace == engine.TraceFull,
 	}
+	for _, k := range cfg.Kinds {
+		if err := c.store.Register(k); err != nil {
+			panic("cluster: " + err.Error())
+		}
+	}
 	c.net = network.New(eng, cfg.Network)
 	c.control = c.addNode("control-plane")
 	c.nodes = c.nodes[:0]

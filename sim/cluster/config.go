@@ -29,6 +29,9 @@ type Config struct {
 	// Scheme knows the Go types of kinds; nil means client-go's.
 	Scheme *runtime.Scheme
 
+	// Kinds are custom resources that the API servers serve from the start.
+	Kinds []apiserver.KindInfo
+
 	// API passes further options to the API server's store. Clock, Entropy and
 	// Scheme are set here.
 	API apiserver.Options

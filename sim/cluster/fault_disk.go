@@ -18,18 +18,17 @@ var _ = register(FaultKind{
 	},
 	timed: func(c *Cluster, s *strike) func() {
 		n, ok := pick(s, c.nodes)
-		if !ok || n.disk == nil {
-			return nil
-		}
-		o := n.disk.Options()
-		if o.Capacity > 0 && o.Capacity <= n.disk.Used() {
+		if !ok || n.disk == nil || n.full {
 			return nil
 		}
 		c.struck("disk-full", n.name, "", 0, "its disk is full")
+		n.full = true
+		o := n.disk.Options()
 		before := o.Capacity
 		o.Capacity = max(1, n.disk.Used())
 		n.disk.SetOptions(o)
 		return func() {
+			n.full = false
 			o := n.disk.Options()
 			o.Capacity = before
 			n.disk.SetOptions(o)
@@ -57,6 +56,7 @@ var _ = register(FaultKind{
 				n.Disk().SetOptions(o)
 			}
 		}
+		c.struck("disk-error", "", f.Target, uint64(f.Rate), "disks fail now and then")
 		set(f.Rate)
 		return func() { set(0) }
 	},

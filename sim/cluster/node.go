@@ -14,6 +14,7 @@ type Node struct {
 	index     int
 	disk      *disk.Disk
 	down      bool
+	full      bool // its disk
 	boots     int
 	offset    time.Duration // of its wall clock
 	drift     int64         // of its clocks, in parts per million
@@ -90,13 +91,21 @@ func (n *Node) Restart(d time.Duration) {
 	n.cluster.eng.After(d, func(any) { n.Start() }, nil)
 }
 
-// SetClock makes the wall clock of the node wrong by offset from now on, and
-// fast by drift parts per million. Durations measured by sleeping are stretched
-// by drift, not by offset.
+// SetClock makes the wall clock of the node wrong by offset, and all its clocks
+// fast by drift parts per million from now on. Durations measured by sleeping are
+// stretched by drift, not by offset.
 func (n *Node) SetClock(offset time.Duration, drift int64) {
 	n.offset, n.drift = offset, drift
-	n.cluster.emit("fault", n.name, "clock", "", uint64(offset), "its clock is off by "+offset.String())
+	n.cluster.emit("fault", n.name, "clock", "", uint64(offset), "its wall clock is off by "+offset.String())
 	for _, p := range n.processes {
-		p.proc.SetClock(offset, drift)
+		p.setClock()
 	}
+}
+
+// setClock gives the process the clock of its node. What has added up by drift
+// until now is gone, as if somebody had set the clock by hand.
+func (p *Process) setClock() {
+	drifted := p.proc.Now().Sub(p.eng.Now()) - p.offset
+	p.offset = p.node.offset - drifted
+	p.proc.SetClock(p.offset, p.node.drift)
 }

@@ -80,6 +80,7 @@ type Process struct {
 	eng         *engine.Engine
 	proc        *engine.Process
 	incarnation int
+	offset      time.Duration // of the wall clock, as the engine has it
 	alive       bool
 	stopped     bool // by Stop: not restarted
 	ends        int  // in a row
@@ -117,7 +118,9 @@ func (c *Cluster) newProcess(n *Node, spec ProcessSpec) *Process {
 	}
 	p.latency = c.eng.Stream("latency", name)
 	p.watchLatency = c.eng.Stream("watch-latency", name)
-	p.proc.SetClock(n.offset, n.drift)
+	if n.offset != 0 || n.drift != 0 {
+		p.setClock()
+	}
 	c.processes = append(c.processes, p)
 	c.processByName[name] = p
 	n.processes = append(n.processes, p)
