@@ -168,7 +168,13 @@ func (s Style) Summary(sum Summary) string {
 		}
 	}
 	list("  faults that struck   ", sum.Faults)
-	list("  properties checked   ", sum.Library)
+	for i, group := range bySystem(sum.Library) {
+		title := "  properties checked   "
+		if i > 0 {
+			title = strings.Repeat(" ", len(title))
+		}
+		list(title, []string{group})
+	}
 	list("  conditions checked   ", sum.Own)
 	list("  expected violations  ", sum.Shown)
 	switch sum.Failed {
@@ -180,4 +186,27 @@ func (s Style) Summary(sum Summary) string {
 		b.WriteString(s.paint(red, Count(sum.Failed, "scenario")+" did not show what they are written to show") + "\n")
 	}
 	return b.String()
+}
+
+// bySystem groups sorted names of properties by their system, so that its name
+// is written once.
+func bySystem(names []string) []string {
+	var groups []string
+	last := ""
+	for i, name := range names {
+		system, short, ok := strings.Cut(name, ".")
+		if !ok {
+			system, short = "", name
+		}
+		if i > 0 && system == last {
+			groups[len(groups)-1] += ", " + short
+			continue
+		}
+		last = system
+		if ok {
+			short = system + ": " + short
+		}
+		groups = append(groups, short)
+	}
+	return groups
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seedbed-sim/seedbed/scenarios/internal/form"
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -12,38 +13,70 @@ import (
 const lineWidth = 80
 
 // WriteStory tells a trace in plain words: when, who, what. Events without words
-// are left out. Lines are wrapped at 80 columns and indented by two. At most the
-// given number of events is told, from the beginning and the end; zero means all.
+// are left out, and equal ones in a row are told once. Lines are wrapped at 80
+// columns and indented by two. At most the given number of events is told, from
+// the beginning and the end; zero means all.
 func WriteStory(b *strings.Builder, records []engine.Record, most int) {
-	var told []engine.Record
+	told := tellable(records)
 	actors := 0
-	for _, r := range records {
-		if r.Detail != "" {
-			told = append(told, r)
-			actors = max(actors, len(r.Actor))
-		}
+	for _, t := range told {
+		actors = max(actors, len(t.actor))
 	}
-	actors = min(actors, 20)
+	actors = min(actors, widestActor)
 	head, tail := len(told), 0
 	if most > 0 && len(told) > most {
 		head = most / 3
 		tail = most - head
 	}
-	for _, r := range told[:head] {
-		writeEvent(b, r, actors)
+	for _, t := range told[:head] {
+		t.write(b, actors)
 	}
 	if tail == 0 {
 		return
 	}
 	fmt.Fprintf(b, "  %9s  … %s more; the replay tells them all …\n", "", Count(len(told)-head-tail, "event"))
-	for _, r := range told[len(told)-tail:] {
-		writeEvent(b, r, actors)
+	for _, t := range told[len(told)-tail:] {
+		t.write(b, actors)
 	}
 }
 
-func writeEvent(b *strings.Builder, r engine.Record, actors int) {
-	prefix := fmt.Sprintf("  %9s  %-*s  ", clockText(r.At), actors, clip(r.Actor, max(actors, 1)))
-	b.WriteString(form.Wrap(prefix, r.Detail, lineWidth))
+// widestActor is the width of the column of actors at most.
+const widestActor = 20
+
+// event is one line of a story.
+type event struct {
+	at          time.Duration
+	actor, text string
+	times       int
+}
+
+// tellable picks the events that have words.
+func tellable(records []engine.Record) []event {
+	var told []event
+	for _, r := range records {
+		if r.Detail == "" {
+			continue
+		}
+		e := event{at: r.At, actor: r.Actor, text: r.Detail, times: 1}
+		if r.Kind == "prop" {
+			e.actor = "" // its name is in the text
+		}
+		if n := len(told); n > 0 && told[n-1].actor == e.actor && told[n-1].text == e.text {
+			told[n-1].times++
+			continue
+		}
+		told = append(told, e)
+	}
+	return told
+}
+
+func (e event) write(b *strings.Builder, actors int) {
+	text := e.text
+	if e.times > 1 {
+		text += fmt.Sprintf(" (%d times)", e.times)
+	}
+	prefix := fmt.Sprintf("  %9s  %-*s  ", clockText(e.at), actors, clip(e.actor, max(actors, 1)))
+	b.WriteString(form.Wrap(prefix, text, lineWidth))
 }
 
 // Replay is the whole story of a repeated run and how it ended.

@@ -104,7 +104,7 @@ ok     holds         4  held
 ok     orphan        4  as expected, 4 of 4 violate mirror.no-orphans
 
 2 scenarios, 8 runs, TIME simulated, N steps
-  properties checked   mirror.copies-equal-originals, mirror.no-orphans
+  properties checked   mirror: copies-equal-originals, no-orphans
   conditions checked   holds/few-copies
   expected violations  orphan (4 of 4)
 every scenario showed what it is written to show
