@@ -240,6 +240,32 @@ func TestVerifyRunsEachSeedTwice(t *testing.T) {
 	seedbed(t, "run", "--verify").wants(t, exitOK)
 }
 
+func TestVerifyNoticesWhatIsDecidedOutsideTheSimulation(t *testing.T) {
+	runs := 0
+	system := scenarios.System{
+		Name: "moody", Doc: "A system that remembers how often it was built.",
+		Build: scenarios.BuildWith(func(w *scenarios.World, _ struct{}) (int, error) {
+			runs++
+			w.Say("this is number %d", runs)
+			return runs, nil
+		}),
+	}
+	path := filepath.Join(t.TempDir(), "moody.yaml")
+	text := "apiVersion: seedbed.dev/v1alpha1\nkind: Scenario\nmetadata: {name: moody, description: Not the same twice.}\n" +
+		"systems: {moody: }\nproperties: [story-completes]\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	a := &app{registry: scenarios.MustNew(system), out: &out, err: &out}
+	if code := a.main(context.Background(), []string{"run", path, "--verify", "--workers", "1", "--seeds", "1"}); code != exitEngine {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(out.String(), "seed 0 gave two different runs") {
+		t.Error(out.String())
+	}
+}
+
 func TestExpectationsThatAreNotMet(t *testing.T) {
 	got := seedbed(t, "run", "testdata/unshown.yaml")
 	got.wants(t, exitViolated,

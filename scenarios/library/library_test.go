@@ -1,0 +1,66 @@
+package library_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/library"
+)
+
+func read(t *testing.T) (*scenarios.Registry, []*scenarios.File) {
+	t.Helper()
+	r, err := scenarios.New(library.Systems()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := library.Read(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, files
+}
+
+// TestEveryBuiltInScenarioFitsTheSchema makes sure that an editor has nothing to
+// say against the files that people learn from.
+func TestEveryBuiltInScenarioFitsTheSchema(t *testing.T) {
+	r, files := read(t)
+	text, err := r.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := validator.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := validator.NewCompiler()
+	if err := compiler.AddResource(scenarios.SchemaID, document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile(scenarios.SchemaID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		var value any
+		if err := yaml.Unmarshal(file.Text, &value); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(value); err != nil {
+			t.Errorf("%s: %v", file.Path, err)
+		}
+	}
+}
+
+// TestSomeBuiltInScenariosShowViolations: a library in which nothing ever fails
+// proves little.
+func TestSomeBuiltInScenariosShowViolations(t *testing.T) {
+	_, files := read(t)
+	if !slices.ContainsFunc(files, func(f *scenarios.File) bool { return f.Expect.Violates != "" }) {
+		t.Error("no built-in scenario shows a violation")
+	}
+}
