@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/sim"
@@ -70,7 +71,7 @@ func (st *Story) Node(name NodeName) string {
 
 // WaitUntil waits until done reports true, and returns false if that does not
 // happen within the virtual time given. It looks whenever something that
-// properties look at has changed.
+// properties look at has changed, and each second, for what depends on time.
 func (st *Story) WaitUntil(what string, within time.Duration, done func() (bool, error)) (bool, error) {
 	if ok, err := done(); ok || err != nil {
 		return ok, err
@@ -79,6 +80,7 @@ func (st *Story) WaitUntil(what string, within time.Duration, done func() (bool,
 	ctx, cancel := st.process.WithTimeout(st.ctx, within)
 	defer cancel()
 	st.waiting = append(st.waiting, w)
+	st.lookAgain(w)
 	err := st.process.Await(ctx, engine.Op{Verb: "wait", Key: what, Idle: true}, func(wait *engine.Wait) { w.wait = wait })
 	st.forget(w)
 	switch {
@@ -90,6 +92,19 @@ func (st *Story) WaitUntil(what string, within time.Duration, done func() (bool,
 		return false, nil
 	}
 	return false, err
+}
+
+// lookInterval is how often conditions are looked at when nothing happens.
+const lookInterval = time.Second
+
+// lookAgain looks at the condition each interval for as long as it is waited for.
+func (w *World) lookAgain(x *waiter) {
+	w.Engine().After(lookInterval, func(any) {
+		if slices.Contains(w.waiting, x) {
+			w.look()
+			w.lookAgain(x)
+		}
+	}, nil)
 }
 
 // waiter is a task of the story that waits for a condition.

@@ -23,7 +23,7 @@ type SetKeysArgs struct {
 
 // SetTextArgs is what an operator types instead of keys.
 type SetTextArgs struct {
-	Text string `yaml:"text" form:"short" doc:"The entry's new content, taken as it is; empty or left out empties it."`
+	Text string `yaml:"text" form:"short" doc:"The entry's new content, taken as it is, but for {K1}, which stands for the line of that key; empty or left out empties it."`
 }
 
 // RotateArgs says how to rotate.
@@ -77,8 +77,12 @@ func setKeys(st *scenarios.Story, s *State, args SetKeysArgs) error {
 }
 
 func setText(st *scenarios.Story, s *State, args SetTextArgs) error {
+	data, err := s.ledger.fill(args.Text)
+	if err != nil {
+		return err
+	}
 	st.Tell("Secret", "writes %q where the keys should be", args.Text)
-	return s.edit([]byte(args.Text))
+	return s.edit(data)
 }
 
 // edit writes the entry as an operator does who looks at nothing else.
@@ -114,34 +118,53 @@ func rotate(st *scenarios.Story, s *State, args RotateArgs) error {
 		return err
 	}
 	st.Tell("Secret", "asks for a rotation to %s", args.To)
-	s.commands++
-	started := false
-	st.ControlPlane().Process(cluster.ProcessSpec{
-		Name: fmt.Sprintf("operator-%d", s.commands), User: user(rotatorUser), Restart: cluster.Restart{Never: true},
-		Main: func(ctx context.Context, env *cluster.Env) {
-			rotator := gossipkeys.NewRotator(env.Kube, env.Kube, env.Clock, env.Entropy, Namespace, gossipkeys.WithLogger(s.logOf(env)))
-			for err := errors.New("not yet"); err != nil && ctx.Err() == nil; {
-				if err = rotator.StartWith(ctx, fresh); err != nil {
-					env.Log.Info("Rotation does not start yet", "why", err.Error())
-					_ = env.Clock.Sleep(ctx, 5*time.Second) // only the end of the process cuts it short
-				}
-			}
-			started = true
-			env.Touch()
-		},
+	started := s.command(func(ctx context.Context, env *cluster.Env) error {
+		rotator := gossipkeys.NewRotator(env.Kube, env.Kube, env.Clock, env.Entropy, Namespace, gossipkeys.WithLogger(s.logOf(env)))
+		return rotator.StartWith(ctx, fresh)
 	})
 	if args.Within.Std() == 0 {
 		return nil
 	}
 	done := func() (bool, error) {
 		keys := s.history.last().keys
-		return started && len(keys) == 1 && keys[0].Equal(fresh), nil
+		return *started && len(keys) == 1 && keys[0].Equal(fresh), nil
 	}
 	if ok, err := st.WaitUntil("rotation", args.Within.Std(), done); err != nil || !ok {
 		return errors.Join(err, fmt.Errorf("the rotation to %s is not complete within %v", args.To, args.Within.Std()))
 	}
 	return nil
 }
+
+// command runs a command of an operator as a process of its own, again and
+// again until it succeeds: the operator tries once more after an error, and
+// after whatever kills the process.
+func (s *State) command(do func(context.Context, *cluster.Env) error) (succeeded *bool) {
+	s.commands++
+	succeeded = new(bool)
+	var process *cluster.Process
+	process = s.world.ControlPlane().Process(cluster.ProcessSpec{
+		Name: fmt.Sprintf("operator-%d", s.commands), User: user(rotatorUser), Restart: cluster.Restart{Max: retryCommand},
+		Main: func(ctx context.Context, env *cluster.Env) {
+			for {
+				err := do(ctx, env)
+				if err == nil {
+					break
+				}
+				env.Log.Info("The command fails, and is tried again", "why", err.Error())
+				if env.Clock.Sleep(ctx, retryCommand) != nil {
+					return
+				}
+			}
+			*succeeded = true
+			env.Touch()
+			s.world.Engine().After(0, func(any) { process.Stop() }, nil)
+		},
+	})
+	return succeeded
+}
+
+// retryCommand is how long an operator waits before trying again.
+const retryCommand = 10 * time.Second
 
 func rollout(st *scenarios.Story, s *State, args RolloutArgs) error {
 	st.Tell("agent", "restarts the agents with acceptPlaintext %v and sendPlaintext %v", args.AcceptPlaintext, args.SendPlaintext)
