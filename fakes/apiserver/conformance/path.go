@@ -169,7 +169,7 @@ func (seg segment) step(value any) (any, bool) {
 }
 
 func length(value any) (any, bool) {
-	n := 0
+	var n int
 	switch v := value.(type) {
 	case []any:
 		n = len(v)

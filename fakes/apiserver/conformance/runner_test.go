@@ -35,7 +35,7 @@ func (s scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	rec.Header().Set("Content-Type", "application/json")
 	rec.WriteHeader(code)
-	rec.WriteString(text)
+	_, _ = rec.WriteString(text)
 	return rec.Result(), nil
 }
 

@@ -6,12 +6,9 @@ import (
 	"net/url"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
@@ -35,64 +32,6 @@ func readTableOptions(query url.Values, now time.Time) (tableOptions, error) {
 	return tableOptions{}, apierrors.NewBadRequest(fmt.Sprintf(
 		"Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty",
 		opts.IncludeObject))
-}
-
-// columns is how one kind looks as a table.
-type columns struct {
-	head []metav1.TableColumnDefinition
-	row  func(obj apiserver.Object, now time.Time) []any
-}
-
-// tables are the kinds whose columns are known; the others show name and
-// creation time, as a real server does for resources that bring no columns.
-var tables = map[schema.GroupKind]columns{
-	{Kind: "ConfigMap"}: {
-		head: []metav1.TableColumnDefinition{nameColumn, column("Data", "string"), ageColumn},
-		row: func(obj apiserver.Object, now time.Time) []any {
-			n := 0
-			if cm, ok := obj.(*corev1.ConfigMap); ok {
-				n = len(cm.Data) + len(cm.BinaryData)
-			}
-			return []any{obj.GetName(), n, age(obj, now)}
-		},
-	},
-	{Kind: "Secret"}: {
-		head: []metav1.TableColumnDefinition{nameColumn, column("Type", "string"), column("Data", "string"), ageColumn},
-		row: func(obj apiserver.Object, now time.Time) []any {
-			kind, n := "", 0
-			if s, ok := obj.(*corev1.Secret); ok {
-				kind, n = string(s.Type), len(s.Data)
-			}
-			return []any{obj.GetName(), kind, n, age(obj, now)}
-		},
-	},
-}
-
-var plainTable = columns{
-	head: []metav1.TableColumnDefinition{nameColumn, {
-		Name: "Created At", Type: "date", Description: describe["creationTimestamp"],
-	}},
-	row: func(obj apiserver.Object, _ time.Time) []any {
-		return []any{obj.GetName(), obj.GetCreationTimestamp().UTC().Format(time.RFC3339)}
-	},
-}
-
-var (
-	describe   = metav1.ObjectMeta{}.SwaggerDoc()
-	nameColumn = metav1.TableColumnDefinition{Name: "Name", Type: "string", Format: "name", Description: describe["name"]}
-	ageColumn  = metav1.TableColumnDefinition{Name: "Age", Type: "string", Description: describe["creationTimestamp"]}
-)
-
-func column(name, kind string) metav1.TableColumnDefinition {
-	return metav1.TableColumnDefinition{Name: name, Type: kind, Description: name}
-}
-
-func age(obj apiserver.Object, now time.Time) string {
-	created := obj.GetCreationTimestamp()
-	if created.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(now.Sub(created.Time))
 }
 
 // tableOf is the JSON of objects as a table.
