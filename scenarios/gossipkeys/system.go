@@ -30,7 +30,6 @@ type State struct {
 	count    counts
 	breaches map[string]error
 	talking  talking
-	struck   int // kinds of faults that have struck
 	commands int // operators' commands run
 
 	listening                bool // the attacker

@@ -73,14 +73,17 @@ func (s *State) look() {
 	if s.deafPair() != nil {
 		s.talking.lastDeaf = now
 	}
-	if len(s.world.Struck()) != s.struck || !s.allWell() {
-		s.struck = len(s.world.Struck())
+	if !s.allWell() {
 		s.talking.trouble = now
 	}
 }
 
 // allWell reports whether every machine, link and agent is as it should be.
+// While faults strike in the background nobody can say that.
 func (s *State) allWell() bool {
+	if f := s.world.Scenario.Faults; (f.Profile != "" || len(f.Add) > 0) && !s.world.Calm() {
+		return false
+	}
 	for _, n := range s.nodes {
 		if !n.up() {
 			return false
