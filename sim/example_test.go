@@ -115,11 +115,18 @@ func Example() {
 	//    0:00.000000  manager             starts
 	//    0:00.000200  manager             watch configmaps -> ok
 	//    0:00.000200  manager             watch configmaps/default -> ok
+	//    0:00.000400  manager             its cache holds the list of configmaps: 0
+	//    0:00.000400  manager             its cache holds the list of configmaps/default/pool: 1
 	//    0:01.000000                      a user creates ticket ann
 	//    0:01.000000                      a user creates ticket bob
 	//    0:01.000000                      a user creates ticket cid
+	//    0:01.000200  manager             its cache sees the creation of configmaps/default/ann
+	//    0:01.000200  manager             its cache sees the creation of configmaps/default/bob
+	//    0:01.000200  manager             its cache sees the creation of configmaps/default/cid
 	//    0:01.000400  manager             update configmaps/default/pool -> ok
 	//    0:01.000800  manager             update configmaps/default/ann -> ok
+	//    0:01.001000  manager             its cache sees the update of configmaps/default/ann
+	//    0:01.001000  manager             its cache sees the update of configmaps/default/pool
 	//    0:01.001200  manager             update configmaps/default/pool -> ok
 	//    0:01.001600  manager             update configmaps/default/bob -> ok
 	//    0:01.001600  numbers are unique  property broken: numbers are unique: ann and bob both have number 1

@@ -51,10 +51,14 @@ func (w *World) Never(name, meaning string, when func() bool) {
 }
 
 // Eventually says that at some moment, at most within after faults have ceased,
-// check returns nil. Without a time at which faults cease, it counts from now.
+// check returns nil. Without a time at which faults cease, it counts from now. The
+// run must be long enough to tell.
 func (w *World) Eventually(name, meaning string, within time.Duration, check func() error) {
 	p := &property{name: name, meaning: meaning}
 	start := max(w.Engine().Elapsed(), w.CeaseAt())
+	if end := start + within; end > w.horizon {
+		w.Must(fmt.Errorf("property %q can be judged after %v, but the run ends after %v", name, end, w.horizon))
+	}
 	held := errors.New("it was never looked at")
 	look := func() {
 		if !p.done && w.Engine().Elapsed() >= start {

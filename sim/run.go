@@ -79,7 +79,7 @@ func once(o *Options, build Build, h how) (run *Result) {
 	cfg.Engine.Trace = h.trace
 	cfg.Engine.Horizon = o.Horizon
 	run = &Result{Seed: h.seed}
-	w := &World{name: o.Name, seed: h.seed}
+	w := &World{name: o.Name, seed: h.seed, horizon: o.Horizon}
 	defer func() {
 		if w.Cluster == nil {
 			return

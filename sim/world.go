@@ -17,12 +17,17 @@ type World struct {
 
 	name       string
 	seed       uint64
+	horizon    time.Duration
 	properties []*property
 	marks      []*mark
 }
 
 // Name is the name of the check or scenario.
 func (w *World) Name() string { return w.name }
+
+// Seed is the seed of the run, for messages. Code that depends on it does not
+// replay: what differs between runs is chosen with Choose.
+func (w *World) Seed() uint64 { return w.seed }
 
 // At runs f once d has passed since the start of the run. It runs outside all
 // processes: use Admin for objects, not a process's client.

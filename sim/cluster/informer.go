@@ -101,6 +101,7 @@ func (i *Informer) apply(ev apiserver.Event) {
 // steps that led to it.
 func (i *Informer) replace(list []Object) {
 	slices.SortFunc(list, compare)
+	i.proc.cluster.traceList(i, len(list))
 	before := i.snapshot()
 	first := !i.synced
 	i.items = make(map[types.NamespacedName]Object, len(list))

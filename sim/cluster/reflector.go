@@ -192,6 +192,9 @@ func (r *reflector) event(ev apiserver.Event) {
 		return
 	}
 	r.revision = ev.Object.GetResourceVersion()
+	if ev.Type != watch.Bookmark {
+		r.inf.proc.cluster.traceEvent(r.inf, ev)
+	}
 	r.inf.apply(ev)
 }
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim/engine"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // emit puts something that happens rarely into the trace.
@@ -50,6 +52,39 @@ func (c *Cluster) traceWatch(s *session, err error) {
 	ev := engine.Event{Kind: "watch", Actor: s.proc.name, Verb: "open", Object: s.key, N: code(err)}
 	if c.full {
 		ev.Detail = func() string { return "watch " + s.key + " -> " + outcome(err) }
+	}
+	c.eng.Emit(ev)
+}
+
+// seen is the word for a watch event in the trace and in the story.
+func seen(t watch.EventType) string {
+	switch t {
+	case watch.Added:
+		return "creation"
+	case watch.Deleted:
+		return "deletion"
+	default:
+		return "update"
+	}
+}
+
+// traceEvent tells that a cache takes over a change.
+func (c *Cluster) traceEvent(inf *Informer, e apiserver.Event) {
+	key := c.keys.object(inf.kind.resource.Resource, e.Object.GetNamespace(), e.Object.GetName())
+	verb := seen(e.Type)
+	ev := engine.Event{Kind: "watch", Actor: inf.proc.name, Verb: verb, Object: key, N: e.Revision}
+	if c.full {
+		ev.Detail = func() string { return "its cache sees the " + verb + " of " + key }
+	}
+	c.eng.Emit(ev)
+}
+
+// traceList tells that a cache takes over a whole list.
+func (c *Cluster) traceList(inf *Informer, n int) {
+	key := c.keys.object(inf.kind.resource.Resource, inf.namespace, inf.name)
+	ev := engine.Event{Kind: "watch", Actor: inf.proc.name, Verb: "list", Object: key, N: uint64(n)}
+	if c.full {
+		ev.Detail = func() string { return fmt.Sprintf("its cache holds the list of %s: %d", key, n) }
 	}
 	c.eng.Emit(ev)
 }
