@@ -2,6 +2,7 @@ package gossipkeys
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 
 	"github.com/go-logr/logr"
@@ -47,7 +48,7 @@ func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 	env.OnEnd(n.gossip.Crash)
 	log := s.logOf(env)
 	n.agent = gossipkeys.NewAgent(gossipkeys.AgentConfig{
-		Node: n.name, Clock: env.Clock, Gossip: observedGossip{n.gossip, s, n},
+		Node: n.name, Clock: env.Clock, Gossip: observedGossip{n.gossip, s, n, env.Clock, s.world.Engine().Stream("creation", n.name)},
 		Peers:           gossipkeys.NewNodePeers(env.Cache, gossipkeys.Port),
 		Reporter:        gossipkeys.NewNodeReporter(env.Kube, env.Cache, n.name),
 		Mode:            s.config.Mode,
@@ -71,6 +72,9 @@ func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 	})
 	group.Wait()
 	n.ended = true
+	if n.up() {
+		s.breaks("shutdown-is-final", fmt.Errorf("the agent of %s has ended, and its gossip instance still runs", n.name))
+	}
 }
 
 // unselect widens the watches of single objects to all objects of their kind

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -97,6 +99,21 @@ func text(keys gossipkeys.Keys) []byte {
 		b.WriteByte('\n')
 	}
 	return b.Bytes()
+}
+
+// keyPlace is where a text names a key.
+var keyPlace = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// fill puts keys, as they are written in the Secret, where a text names them in
+// braces.
+func (l *ledger) fill(text string) ([]byte, error) {
+	var errs []error
+	filled := keyPlace.ReplaceAllFunc([]byte(text), func(place []byte) []byte {
+		key, err := l.key(string(place[1 : len(place)-1]))
+		errs = append(errs, err)
+		return base64.StdEncoding.AppendEncode(nil, key.Bytes())
+	})
+	return filled, errors.Join(errs...)
 }
 
 // read is this package's own reading of the format, to judge the production

@@ -33,7 +33,7 @@ func properties() []scenarios.Property {
 		observed("one-write-per-reconcile", "A reconcile writes at most once, and not at all when nothing is missing: else controllers would write for ever."),
 		observed("invalid-data-waits-for-repair", "Data that is no key list is looked at once per change: only a change can repair it, and retries would only repeat the complaint."),
 		eventually("secret-comes-back", "Once the API works, a missing Secret is there within the longest back-off and a round trip: without keys new nodes stay out of the cluster.",
-			gossipkeys.ProvisionRetryMax+15*time.Second, (*State).secretPresent),
+			60*time.Second+15*time.Second, (*State).secretPresent),
 		observed("deliveries-are-changes", "Key lists are delivered one at a time, never empty and never the same twice in a row: each delivery costs a join with every peer."),
 		eventually("deliveries-are-current", "Once all is calm, every agent was last delivered what the Secret holds: a node left behind is a node left out.",
 			2*time.Minute, (*State).deliveriesCurrent),

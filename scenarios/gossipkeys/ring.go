@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/gossipkeys"
 	"github.com/seedbed-sim/seedbed/fakes/gossip"
 	"github.com/seedbed-sim/seedbed/fakes/gossip/port"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // observedGossip is the agent's Gossip with an observer at each ring.
@@ -15,7 +18,12 @@ type observedGossip struct {
 	*port.Gossip
 	state *State
 	node  *node
+	clock clock.Clock
+	slow  *engine.Stream // how long creations take
 }
+
+// creation is the longest time that it takes to create an instance.
+const creation = 200 * time.Millisecond
 
 // Create implements gossipkeys.Gossip.
 func (g observedGossip) Create(ctx context.Context, opts gossipkeys.InstanceOptions) (gossipkeys.Instance, error) {
@@ -31,6 +39,8 @@ func (g observedGossip) Create(ctx context.Context, opts gossipkeys.InstanceOpti
 	}
 	g.node.ring = instance.(*port.Instance).Ring()
 	g.state.ringChanged(g.node)
+	// To open sockets takes a moment, in which the agent may be asked to end.
+	_ = g.clock.Sleep(ctx, g.slow.Duration(engine.Dist{Max: creation}))
 	return observedInstance{Instance: instance, state: g.state, node: g.node}, nil
 }
 
@@ -44,6 +54,15 @@ type observedInstance struct {
 // Keyring implements gossipkeys.Instance.
 func (i observedInstance) Keyring() gossipkeys.Keyring {
 	return observedRing{i.Instance.Keyring(), i.state, i.node}
+}
+
+// Leave implements gossipkeys.Instance.
+func (i observedInstance) Leave(timeout time.Duration) error {
+	agent := i.node.agent
+	if len(agent.Members()) > 0 || slices.ContainsFunc(probes, agent.OwnsIP) {
+		i.state.breaks("shutdown-is-final", fmt.Errorf("%s leaves and still claims members or addresses", i.node.name))
+	}
+	return i.Instance.Leave(timeout)
 }
 
 // observedRing looks at the ring after each change, as a reader at that very
