@@ -1,0 +1,52 @@
+// Command runner runs one scenario file of the library on one seed after the
+// other and prints each run as a line of JSON, until a run is not as its file
+// expects it:
+//
+//	runner FILE SEEDS
+//
+// It is built with bugs planted in it by package mutant. Exit codes: 0 every run
+// was as expected, 1 one was not, 2 bad input.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/library"
+)
+
+func main() {
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "runner:", err)
+		code = 2
+	}
+	os.Exit(code)
+}
+
+func run(args []string) (code int, err error) {
+	if len(args) != 2 {
+		return 0, fmt.Errorf("it takes a scenario file and a number of seeds, not %q", args)
+	}
+	seeds, err := strconv.ParseUint(args[1], 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("number of seeds: %w", err)
+	}
+	registry := scenarios.MustNew(library.Systems()...)
+	files, err := registry.Read(args[0])
+	if err != nil {
+		return 0, err
+	}
+	for seed := range seeds {
+		o := registry.RunSeed(files[0], seed)
+		if err := o.WriteJSON(os.Stdout); err != nil {
+			return 0, err
+		}
+		if !o.Line().Expected {
+			return 1, nil
+		}
+	}
+	return 0, nil
+}
