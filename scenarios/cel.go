@@ -218,7 +218,7 @@ func (c *condition) holds(vars activation) (bool, error) {
 	out, _, err := c.program.Eval(vars)
 	if err != nil {
 		if errors.Is(err, errAbsent) || absentMessage(err.Error()) {
-			return false, fmt.Errorf("%w: %v", errAbsent, err)
+			return false, fmt.Errorf("%w: %w", errAbsent, err)
 		}
 		return false, err
 	}

@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -59,8 +60,8 @@ func TestBadFilesAreRefusedWithWordsToActOn(t *testing.T) {
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
 			files, err := r.Read(path)
-			problems, ok := err.(scenarios.Problems)
-			if !ok || files != nil {
+			var problems scenarios.Problems
+			if !errors.As(err, &problems) || files != nil {
 				t.Fatalf("want problems, got %d files and error %v", len(files), err)
 			}
 			for i := range problems {

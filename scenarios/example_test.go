@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -33,7 +34,10 @@ steps:
 properties:
   - mirror.*
 `))
-	fmt.Print(err.(scenarios.Problems).Report())
+	var problems scenarios.Problems
+	if errors.As(err, &problems) {
+		fmt.Print(problems.Report())
+	}
 	// Output:
 	// my.yaml:9:5: steps[0].crsh: unknown step "crsh"; did you mean "crash"?
 	//     9 |   - crsh: node-1

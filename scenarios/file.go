@@ -35,6 +35,11 @@ type Problems = form.Problems
 // Parse reads and checks one scenario. The error is of type [Problems] and holds
 // every mistake in the file.
 func (r *Registry) Parse(path string, text []byte) (*File, error) {
+	file, problems := r.parse(path, text)
+	return file, problems.Err()
+}
+
+func (r *Registry) parse(path string, text []byte) (*File, Problems) {
 	doc, problems := form.Parse(path, text)
 	if len(problems) > 0 {
 		return nil, problems
@@ -88,9 +93,9 @@ func (r *Registry) readAll(names []string, read func(string) ([]byte, error)) ([
 		if err != nil {
 			return nil, fmt.Errorf("read scenario: %w", err)
 		}
-		file, err := r.Parse(name, text)
-		if err != nil {
-			problems = append(problems, err.(Problems)...)
+		file, found := r.parse(name, text)
+		if len(found) > 0 {
+			problems = append(problems, found...)
 			continue
 		}
 		if first := seen[file.Metadata.Name]; first != nil {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,7 +63,8 @@ func expand(patterns []string) ([]string, error) {
 
 // explain is the long form of problems in scenario files.
 func explain(err error) string {
-	if problems, ok := err.(Problems); ok { //nolint:errorlint // Read returns it unwrapped
+	var problems Problems
+	if errors.As(err, &problems) {
 		return "mistakes in scenario files:\n" + problems.Report()
 	}
 	return err.Error()

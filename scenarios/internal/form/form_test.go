@@ -21,7 +21,6 @@ type recipe struct {
 	Oven   *oven          `yaml:"oven"`
 	Temp   celsius        `yaml:"temp"`
 	Uses   []tool         `yaml:"uses"`
-	hidden string
 }
 
 type recipeStep struct {
@@ -84,7 +83,7 @@ uses: [knife]
 	}
 	want := recipe{Title: "Soup", Serves: 4, Heat: "low", Vegan: true, Steps: []recipeStep{{Do: "chop"}, {Do: "stir", Times: 3}},
 		Stock: map[string]int{"salt": 1, "pepper": 2}, Oven: &oven{Fan: true}, Temp: 90, Uses: []tool{"knife"}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(recipe{})); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if len(d.Refs) != 1 || d.Refs[0].Kind != "tool" || d.Refs[0].Name != "knife" || d.Refs[0].Place.Path != "uses[0]" {
