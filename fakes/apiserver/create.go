@@ -67,6 +67,9 @@ func (c *call) insert(obj Object) (*Response, error) {
 	}
 	obj.SetResourceVersion("")
 	c.ep.Shape().Normalize(obj)
+	if err := c.checkSize(obj); err != nil {
+		return nil, err
+	}
 	if err := c.add(key, obj); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (c *call) derived() (Object, error) {
 	if !ok {
 		return c.body()
 	}
-	if err := c.checkKind(obj.GetObjectKind().GroupVersionKind()); err != nil {
+	if err := c.checkKind(obj.GetObjectKind().GroupVersionKind(), obj.GetName()); err != nil {
 		return nil, err
 	}
 	obj = c.ep.Shape().Derive(obj, base).(Object)
@@ -86,6 +86,7 @@ func (c *call) settle(obj Object) {
 	if len(obj.GetManagedFields()) > 0 { // ownership of fields is not tracked
 		obj.SetManagedFields(nil)
 	}
+	dropEmptyMetadata(obj)
 }
 
 // sent returns the object in the request as its version has it.
@@ -101,7 +102,7 @@ func (c *call) sent() (Object, error) {
 	_, loose := obj.(*unstructured.Unstructured)
 	switch {
 	case prototype != nil && reflect.TypeOf(obj) == reflect.TypeOf(prototype), prototype == nil && loose:
-		if err := c.checkKind(obj.GetObjectKind().GroupVersionKind()); err != nil {
+		if err := c.checkKind(obj.GetObjectKind().GroupVersionKind(), obj.GetName()); err != nil {
 			return nil, err
 		}
 		if !c.req.Owned {
@@ -141,7 +142,7 @@ func (c *call) prototype() Object {
 }
 
 // checkKind refuses an object that says that it is something else.
-func (c *call) checkKind(gvk schema.GroupVersionKind) error {
+func (c *call) checkKind(gvk schema.GroupVersionKind, name string) error {
 	if gvk.Empty() || gvk == c.ep.Served {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (c *call) checkKind(gvk schema.GroupVersionKind) error {
 		if gvk.GroupVersion() != served.GroupVersion() {
 			return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", gvk.GroupVersion(), served.GroupVersion()))
 		}
-		return apierrors.NewBadRequest(fmt.Sprintf("the kind in the data (%s) does not match the expected kind (%s)", gvk.Kind, served.Kind))
+		return c.errKind(gvk, name)
 	case !c.store.opts.Scheme.Recognizes(gvk):
 		return c.errDecode(&gvk, fmt.Errorf("no kind %q is registered for version %q in scheme %q", gvk.Kind, gvk.GroupVersion(), realScheme), nil)
 	default:
@@ -197,16 +198,16 @@ func summary(data []byte) string {
 func (c *call) decode(data []byte, contentType string) (Object, error) {
 	obj, gvk, err := c.parse(data, contentType)
 	if err == nil {
-		return obj, c.checkKind(*gvk)
+		return obj, c.checkKind(*gvk, c.nameIn(obj))
 	}
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil && c.directive() == metav1.FieldValidationWarn {
 		for _, e := range strict.Errors() {
 			c.warn(e.Error())
 		}
-		return obj, c.checkKind(*gvk)
+		return obj, c.checkKind(*gvk, c.nameIn(obj))
 	}
 	if gvk != nil && !c.ep.Custom && runtime.IsNotRegisteredError(err) {
-		return nil, c.checkKind(*gvk)
+		return nil, c.checkKind(*gvk, c.req.Name)
 	}
 	return nil, c.errDecode(gvk, err, data)
 }

@@ -174,7 +174,7 @@ func (c *call) patchDocument(current Object) (Object, error) {
 		return nil, err
 	}
 	if gvk != nil && *gvk != c.ep.Served {
-		return nil, errPatched(string(doc), c.realText(gvk, c.checkKind(*gvk)))
+		return nil, errPatched(string(doc), c.realText(gvk, c.checkKind(*gvk, c.req.Name)))
 	}
 	return obj, nil
 }

@@ -147,6 +147,9 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		return c.answer(http.StatusOK, old), nil
 	}
 	c.ep.Shape().Normalize(obj)
+	if err := c.checkSize(obj); err != nil {
+		return nil, err
+	}
 	if !c.dryRun {
 		if err := c.ep.table.Update(c.key(), obj, old); err != nil {
 			return nil, c.storageError(err)

@@ -1,0 +1,73 @@
+package apiserver
+
+import (
+	"encoding/json"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// optionalMetadata are the members of metadata that vanish when they are empty.
+// All else in an unstructured object stays as it was sent, but its metadata
+// passes through a Go type.
+var optionalMetadata = []string{"annotations", "finalizers", "labels", "managedFields", "ownerReferences"}
+
+// dropEmptyMetadata does to an unstructured object what decoding its metadata
+// does in a real server.
+func dropEmptyMetadata(obj Object) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	for _, name := range optionalMetadata {
+		value, present := metadata[name]
+		if !present {
+			continue
+		}
+		list, isList := value.([]any)
+		members, isMap := value.(map[string]any)
+		if value == nil || isList && len(list) == 0 || isMap && len(members) == 0 {
+			delete(metadata, name)
+		}
+	}
+}
+
+// nameIn is the name in a body, or that in the path if nothing could be read.
+func (c *call) nameIn(obj Object) string {
+	if obj == nil {
+		return c.req.Name
+	}
+	return obj.GetName()
+}
+
+// errKind refuses a custom resource of another kind, as its validation does.
+func (c *call) errKind(gvk schema.GroupVersionKind, name string) error {
+	return apierrors.NewInvalid(gvk.GroupKind(), name, field.ErrorList{
+		field.Invalid(field.NewPath("kind"), gvk.Kind, "must be "+c.ep.Served.Kind),
+	})
+}
+
+// storedLimit is the size of the largest request that etcd takes.
+const storedLimit = 3 * 512 * 1024
+
+// checkSize refuses an object that etcd would not take. Only bodies are looked
+// at: to measure objects that are handed over as Go values would cost more than
+// to store them.
+func (c *call) checkSize(obj Object) error {
+	if len(c.req.Body) <= storedLimit {
+		return nil
+	}
+	size := 0
+	if wire, ok := obj.(interface{ Size() int }); ok {
+		size = wire.Size()
+	} else if data, err := json.Marshal(obj); err == nil {
+		size = len(data)
+	}
+	if size > storedLimit {
+		return errPlain("etcdserver: request is too large")
+	}
+	return nil
+}
