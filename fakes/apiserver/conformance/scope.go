@@ -38,6 +38,7 @@ const (
 	noApply         = "server-side apply is not modelled yet"
 	noManagedFields = "managed fields are not tracked yet"
 	noCRDs          = "custom resources are registered in Go, not by CustomResourceDefinitions yet"
+	noSchemas       = "custom resources have no schema yet"
 	noControllers   = "needs the controllers of kube-controller-manager"
 	noReviews       = "authentication and authorization reviews are not modelled yet"
 	noTables        = "table columns of this kind are not known yet"
@@ -64,15 +65,26 @@ var OutOfScope = []Exclusion{
 	{Case: "178", Reason: noApply},
 	{Case: "190", Reason: noApply},
 
-	{Case: "120", Reason: noCRDs},
-	{Case: "121", Reason: noCRDs},
-	{Case: "123", Reason: noCRDs},
-	{Case: "124", Reason: noCRDs},
-	{Case: "126", Reason: noCRDs},
-	{Case: "127", Reason: noCRDs},
-	{Case: "129", Reason: noCRDs},
-	{Case: "130", Reason: noCRDs},
-	{Case: "174", Reason: noCRDs},
+	{Case: "120", Step: "crd", Reason: noCRDs},
+	{Case: "120", Step: "est", Reason: noCRDs},
+	{Case: "120", Step: "cr", Field: `fields["*"].metadata.managedFields`, Reason: noManagedFields},
+	{Case: "121", Step: "both", Field: `fields["metadata.managedFields"]`, Reason: noManagedFields},
+	{Case: "123", Step: "nospec", Reason: noSchemas},
+	{Case: "123", Step: "type", Reason: noSchemas},
+	{Case: "123", Step: "many", Reason: noSchemas},
+	{Case: "123", Step: "cel", Reason: noSchemas},
+	{Case: "123", Step: "ok", Reason: noSchemas},
+	{Case: "123", Step: "transition", Reason: noSchemas},
+	{Case: "123", Step: "wrongkind", Field: "status.", Reason: noSchemas},
+	{Case: "123", Step: "wrongver", Field: "warnings", Reason: noSchemas},
+	{Case: "124", Reason: "custom resources have one version yet"},
+	{Case: "126", Reason: noApply},
+	{Case: "127", Step: "before", Reason: noCRDs},
+	{Case: "127", Step: "del", Reason: noCRDs},
+	{Case: "127", Step: "held", Field: `fields["metadata.deletionTimestamp"]`, Reason: noCRDs},
+	{Case: "127", Step: "newcr", Reason: noCRDs},
+	{Case: "127", Step: "path", Reason: noCRDs},
+	{Case: "129", Step: "table", Reason: noTables},
 
 	{Case: "163", Reason: noControllers},
 	{Case: "165", Reason: noControllers},

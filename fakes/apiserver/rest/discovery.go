@@ -88,12 +88,19 @@ func (h *Handler) resourceList(gv schema.GroupVersion) *answer {
 	return jsonAnswer(list)
 }
 
+// customVerbs are those of custom resources, which a real server lists in an
+// order of their own.
+var customVerbs = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+
 // apiResources are the entries of a resource and of its subresources.
 func apiResources(res *apiserver.Resource) []metav1.APIResource {
 	out := []metav1.APIResource{{
 		Name: res.Plural, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind,
 		Verbs: res.Verbs, ShortNames: res.ShortNames, Categories: res.Categories,
 	}}
+	if res.Custom {
+		out[0].Verbs = customVerbs
+	}
 	if slices.Contains(res.Verbs, "get") {
 		out[0].StorageVersionHash = storageVersionHash(res.GVK())
 	}
