@@ -84,8 +84,8 @@ func (r *Registry) Run(ctx context.Context, p Plan) ([]Verdict, error) {
 		wg.Go(func() { e.work(ctx) })
 	}
 	wg.Wait()
-	if e.from < e.reported {
-		e.judge(e.jobs[e.from].file, e.outcomes[e.from:e.reported])
+	if e.from < e.reported { // interrupted in the middle of a file
+		e.judge(e.jobs[e.from].file, e.outcomes[e.from:e.reported], true)
 	}
 	return e.verdicts, ctx.Err()
 }
@@ -177,14 +177,17 @@ func (e *exploration) report() {
 			e.plan.Each(o)
 		}
 		if j.last {
-			e.judge(j.file, e.outcomes[e.from:e.reported])
+			e.judge(j.file, e.outcomes[e.from:e.reported], false)
 			e.from = e.reported
 		}
 	}
 }
 
-func (e *exploration) judge(file *File, outcomes []*Outcome) {
+func (e *exploration) judge(file *File, outcomes []*Outcome, partly bool) {
 	v := judge(file, outcomes)
+	if partly && errors.Is(v.Err, ErrNotShown) {
+		v.Err = nil // the runs left out might have shown it
+	}
 	e.verdicts = append(e.verdicts, v)
 	if e.plan.Judged != nil {
 		e.plan.Judged(&v)

@@ -118,6 +118,7 @@ func (s Style) Trouble(v *Verdict) string {
 
 // Summary is what all verdicts together covered.
 type Summary struct {
+	Interrupted             bool // not all runs were made, so there is no verdict
 	Scenarios, Runs, Failed int
 	Steps                   uint64
 	Simulated               time.Duration
@@ -161,7 +162,7 @@ func Summarise(verdicts []Verdict) Summary {
 // Summary says what was covered, and the verdict on all of it.
 func (s Style) Summary(sum Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s, %s, %s simulated, %s\n", Count(sum.Scenarios, "scenario"), Count(sum.Runs, "run"), roughly(sum.Simulated), Count(sum.Steps, "step"))
+	fmt.Fprintf(&b, "\n%s, %s, %s simulated, %s\n", Count(sum.Scenarios, "scenario"), Count(sum.Runs, "run"), Roughly(sum.Simulated), Count(sum.Steps, "step"))
 	list := func(title string, names []string) {
 		if len(names) > 0 {
 			b.WriteString(form.Wrap(title, strings.Join(names, ", "), lineWidth))
@@ -177,10 +178,11 @@ func (s Style) Summary(sum Summary) string {
 	}
 	list("  conditions checked   ", sum.Own)
 	list("  expected violations  ", sum.Shown)
-	switch sum.Failed {
-	case 0:
+	switch {
+	case sum.Interrupted:
+	case sum.Failed == 0:
 		b.WriteString(s.paint(green, "every scenario showed what it is written to show") + "\n")
-	case 1:
+	case sum.Failed == 1:
 		b.WriteString(s.paint(red, "1 scenario did not show what it is written to show") + "\n")
 	default:
 		b.WriteString(s.paint(red, Count(sum.Failed, "scenario")+" did not show what they are written to show") + "\n")

@@ -91,7 +91,7 @@ func (r *Registry) test(t *testing.T, file *File) {
 	case v.Err != nil:
 		t.Error(v.Err)
 	default:
-		t.Logf("%s, %s simulated", Count(v.Runs, "run"), roughly(v.Simulated))
+		t.Logf("%s, %s simulated", Count(v.Runs, "run"), Roughly(v.Simulated))
 	}
 }
 

@@ -90,7 +90,7 @@ func TestRatesArePercentages(t *testing.T) {
 func TestWordsForPeople(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{Count(1, "run"), "1 run"}, {Count(1234567, "run"), "1,234,567 runs"}, {Count(2, "property"), "2 properties"}, {Count(3, "switch"), "3 switches"},
-		{roughly(42 * time.Second), "42s"}, {roughly(200 * time.Second), "3m20s"}, {roughly(3 * time.Hour), "3h"}, {roughly(77 * time.Hour), "3.2 days"},
+		{Roughly(42 * time.Second), "42s"}, {Roughly(200 * time.Second), "3m20s"}, {Roughly(3 * time.Hour), "3h"}, {Roughly(77 * time.Hour), "3.2 days"},
 		{clockText(62*time.Second + 5*time.Millisecond), "1:02.005"}, {clip("abcdef", 4), "abc…"},
 	} {
 		if test.got != test.want {

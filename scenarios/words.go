@@ -37,8 +37,8 @@ func merge(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// roughly is a long duration in few words: 42s, 3m20s, 5h12m, 3.2 days.
-func roughly(d time.Duration) string {
+// Roughly is a long duration in few words: 42s, 3m20s, 5h12m, 3.2 days.
+func Roughly(d time.Duration) string {
 	switch {
 	case d < time.Hour:
 		return shortDuration(d.Round(time.Second))

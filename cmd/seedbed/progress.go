@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/seedbed-sim/seedbed/scenarios"
 )
 
 // progress is the line that shows on a terminal how far a long run has come. It
@@ -43,8 +45,8 @@ func (p *progress) show(done, all int) {
 		return
 	}
 	p.last, p.visible = now, true
-	left := time.Duration(float64(now.Sub(p.start)) / float64(done) * float64(all-done)).Round(time.Second)
-	fmt.Fprintf(p.out, "\r\x1b[K%d of %d runs, %d %%, about %s left", done, all, done*100/all, left)
+	left := time.Duration(float64(now.Sub(p.start)) / float64(done) * float64(all-done))
+	fmt.Fprintf(p.out, "\r\x1b[K%d of %s, %d %%, about %s left", done, scenarios.Count(all, "run"), done*100/all, scenarios.Roughly(left))
 }
 
 // clear removes the line, so that other output can be written.

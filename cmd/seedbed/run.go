@@ -143,6 +143,7 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 		}
 	}
 	sum := scenarios.Summarise(verdicts)
+	sum.Interrupted = interrupted != nil
 	if f.output == "text" {
 		s.print(s.style.Summary(sum))
 	}
