@@ -10,10 +10,10 @@ import (
 )
 
 // reduce takes stretches of items away, long ones first and from the end, as long
-// as try accepts what is left. It returns what is left at last.
-func reduce[T any](items []T, try func([]T) bool) []T {
+// as try accepts what is left, until over. It returns what is left at last.
+func reduce[T any](items []T, over func() bool, try func([]T) bool) []T {
 	for size := (len(items) + 1) / 2; size >= 1; size /= 2 {
-		for end := len(items); end > 0; {
+		for end := len(items); end > 0 && !over(); {
 			start := max(end-size, 0)
 			if rest := slices.Concat(items[:start], items[end:]); try(rest) {
 				items = rest
@@ -25,12 +25,12 @@ func reduce[T any](items []T, try func([]T) bool) []T {
 }
 
 // descend looks for a smaller number that try accepts: least itself, and else by
-// steps that halve.
-func descend(n, least uint64, try func(uint64) bool) {
-	if n <= least || try(least) {
+// steps that halve, until over.
+func descend(n, least uint64, over func() bool, try func(uint64) bool) {
+	if n <= least || over() || try(least) {
 		return
 	}
-	for step := n / 2; step >= 1; step /= 2 {
+	for step := n / 2; step >= 1 && !over(); step /= 2 {
 		for n > least+step && try(n-step) {
 			n -= step
 		}

@@ -52,15 +52,24 @@ type search struct {
 	tried  map[uint64]bool
 }
 
-// try makes c the best schedule if it fails.
-func (s *search) try(c engine.Schedule) bool {
-	c = normal(c)
-	key := fingerprint(c)
-	if s.spent || s.tried[key] || key == fingerprint(s.best) {
-		return false
-	}
+// over reports that the budget ran out. It is asked before every candidate is
+// made: with thousands of picks, making those that nobody tries takes longer than
+// the budget.
+func (s *search) over() bool {
 	if s.budget.Runs > 0 && s.runs >= s.budget.Runs || s.budget.Expired != nil && s.budget.Expired() {
 		s.spent = true
+	}
+	return s.spent
+}
+
+// try makes c the best schedule if it fails.
+func (s *search) try(c engine.Schedule) bool {
+	if s.over() {
+		return false
+	}
+	c = normal(c)
+	key := fingerprint(c)
+	if s.tried[key] || key == fingerprint(s.best) {
 		return false
 	}
 	s.tried[key] = true
@@ -92,7 +101,7 @@ func (s *search) nothing() {
 // streams takes away all picks of a kind, then of a stream.
 func (s *search) streams() {
 	for _, key := range []func(string) string{kind, func(label string) string { return label }} {
-		reduce(groups(s.best.Picks, func(p engine.Pick) string { return key(p.Label) }), func(keep []string) bool {
+		reduce(groups(s.best.Picks, func(p engine.Pick) string { return key(p.Label) }), s.over, func(keep []string) bool {
 			return s.tryPicks(only(s.best.Picks, func(p engine.Pick) bool {
 				return slices.Contains(keep, key(p.Label))
 			}))
@@ -117,7 +126,7 @@ func (s *search) tasks() {
 		return name
 	}
 	for _, key := range []func(string) string{process, func(task string) string { return task }} {
-		reduce(groups(s.best.Blocks, func(b engine.Block) string { return key(b.Task) }), func(keep []string) bool {
+		reduce(groups(s.best.Blocks, func(b engine.Block) string { return key(b.Task) }), s.over, func(keep []string) bool {
 			return s.tryBlocks(only(s.best.Blocks, func(b engine.Block) bool {
 				return slices.Contains(keep, key(b.Task))
 			}))
@@ -129,16 +138,16 @@ func (s *search) tasks() {
 func (s *search) parts() {
 	isFault := func(p engine.Pick) bool { return strings.HasPrefix(p.Label, "fault/") }
 	rest := only(s.best.Picks, func(p engine.Pick) bool { return !isFault(p) })
-	faults := reduce(only(s.best.Picks, isFault), func(faults []engine.Pick) bool {
+	faults := reduce(only(s.best.Picks, isFault), s.over, func(faults []engine.Pick) bool {
 		return s.tryPicks(slices.Concat(faults, rest))
 	})
-	reduce(s.best.Blocks, s.tryBlocks)
-	reduce(rest, func(rest []engine.Pick) bool { return s.tryPicks(slices.Concat(faults, rest)) })
+	reduce(s.best.Blocks, s.over, s.tryBlocks)
+	reduce(rest, s.over, func(rest []engine.Pick) bool { return s.tryPicks(slices.Concat(faults, rest)) })
 }
 
 // merge makes two blocks of a task one, at the place of the first or the second.
 func (s *search) merge() {
-	for i := 0; i < len(s.best.Blocks); i++ {
+	for i := 0; i < len(s.best.Blocks) && !s.over(); i++ {
 		bs := s.best.Blocks
 		j := i + 1
 		for j < len(bs) && bs[j].Task != bs[i].Task {
@@ -158,9 +167,9 @@ func (s *search) merge() {
 
 // shorten takes steps off each block.
 func (s *search) shorten() {
-	for i := 0; i < len(s.best.Blocks); i++ {
+	for i := 0; i < len(s.best.Blocks) && !s.over(); i++ {
 		n := len(s.best.Blocks)
-		descend(uint64(s.best.Blocks[i].Steps), 1, func(steps uint64) bool {
+		descend(uint64(s.best.Blocks[i].Steps), 1, s.over, func(steps uint64) bool {
 			if len(s.best.Blocks) != n {
 				return false // neighbours became one block: the next round goes on
 			}
@@ -173,8 +182,8 @@ func (s *search) shorten() {
 
 // values makes the outcomes of picks smaller.
 func (s *search) values() {
-	for i := 0; i < len(s.best.Picks); i++ {
-		descend(s.best.Picks[i].Value, 1, func(v uint64) bool {
+	for i := 0; i < len(s.best.Picks) && !s.over(); i++ {
+		descend(s.best.Picks[i].Value, 1, s.over, func(v uint64) bool {
 			ps := slices.Clone(s.best.Picks)
 			ps[i].Value = v
 			return s.tryPicks(ps)

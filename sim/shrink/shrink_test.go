@@ -136,3 +136,18 @@ func TestNormal(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// A spent budget ends the search at once, however long the schedule is: the
+// candidates that nobody will try must not be made either.
+func TestSpentBudgetEndsLongSearches(t *testing.T) {
+	long := engine.Schedule{}
+	for i := range uint64(100_000) {
+		long.Picks = append(long.Picks, engine.Pick{Label: "delay/node-1", Nth: i, Value: 1 << 60})
+		long.Blocks = append(long.Blocks, engine.Block{Task: "a#1/main.1", Steps: 1 << 40}, engine.Block{Task: "b#1/main.1", Steps: 1 << 40})
+	}
+	runs := 0
+	got := Shrink(long, func(engine.Schedule) bool { runs++; return false }, Budget{Runs: 10})
+	if runs != 10 || got.Runs != 10 || got.Complete {
+		t.Errorf("%d runs, reported as %d, complete %v", runs, got.Runs, got.Complete)
+	}
+}
