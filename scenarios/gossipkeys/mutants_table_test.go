@@ -60,9 +60,9 @@ var plantedBugs = []planted{
 		bug: "white space counts as no key", property: "existing-keys-stay",
 		scenario: "07-white-space-is-not-empty.yaml", seeds: 5,
 		Mutant: mutant.Mutant{
-			Name: "trimEntry", File: core + "provisioner.go",
-			Old: "case len(secret.Data[p.dataKey]) == 0:",
-			New: "case func() bool { keys, err := ParseKeys(secret.Data[p.dataKey]); return keys == nil && errors.Is(err, ErrNoKey) }():",
+			Name: "fillBlank", File: core + "provisioner.go",
+			Old: "keys, err := ParseKeys(secret.Data[p.dataKey])\n\tif err != nil {",
+			New: "keys, err := ParseKeys(secret.Data[p.dataKey])\n\tif errors.Is(err, ErrNoKey) {\n\t\treturn p.fill(ctx, secret)\n\t}\n\tif err != nil {",
 		},
 	},
 	{
@@ -138,12 +138,12 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "every event delivers", property: "deliveries-are-changes",
+		bug: "the watcher forgets what it has delivered", property: "deliveries-are-changes",
 		scenario: "20-key-listed-twice.yaml", seeds: 5,
 		Mutant: mutant.Mutant{
-			Name: "deliverAlways", File: core + "watcher.go",
-			Old: "if keys.Equal(w.delivered) {",
-			New: "if keys.Equal(w.delivered) && ctx.Err() != nil {",
+			Name: "deliverAgain", File: core + "watcher.go",
+			Old: "w.delivered = keys\n",
+			New: "",
 		},
 	},
 	{
@@ -207,6 +207,15 @@ var plantedBugs = []planted{
 			Name: "anyReport", File: core + "gate.go",
 			Old: "case reported && report.Same(want):",
 			New: "case reported && report.UID == want.UID:",
+		},
+	},
+	{
+		bug: "a step that removes no key does not wait", property: "all-nodes-understand-each-other",
+		scenario: "16-safe-rotation.yaml", seeds: 5,
+		Mutant: mutant.Mutant{
+			Name: "flipAtOnce", File: core + "advance.go",
+			Old: "if to.Step != s.rotation.From {",
+			New: "if removes(s.keys, list) {",
 		},
 	},
 	{
