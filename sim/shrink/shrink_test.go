@@ -112,8 +112,9 @@ func TestBudget(t *testing.T) {
 	if got.Runs != 5 || got.Complete || !fails(got.Schedule) {
 		t.Errorf("%d runs, complete %v", got.Runs, got.Complete)
 	}
-	left := 7
-	got = Shrink(noisy(), fails, Budget{Expired: func() bool { left--; return left < 0 }})
+	runs := 0
+	counted := func(s engine.Schedule) bool { runs++; return fails(s) }
+	got = Shrink(noisy(), counted, Budget{Expired: func() bool { return runs >= 7 }})
 	if got.Runs != 7 || got.Complete || !fails(got.Schedule) {
 		t.Errorf("%d runs, complete %v", got.Runs, got.Complete)
 	}
