@@ -51,7 +51,7 @@ func (s Style) Verdict(v *Verdict) string {
 	case v.Err != nil:
 		mark, colour, what = "FAIL", red, "never violates "+v.File.Expect.Violates
 	case v.File.Expect.Violates != "":
-		what = fmt.Sprintf("as expected, %d of %d violate %s", v.Shown, v.Runs, v.File.Expect.Violates)
+		what = fmt.Sprintf("as expected, %s violate %s", v.share(), v.File.Expect.Violates)
 	}
 	first := fmt.Sprintf("%-5s  %-*s %6s  ", mark, s.Names, v.File.Metadata.Name, thousands(uint64(v.Runs)))
 	line := form.Wrap(first, what, lineWidth)
@@ -61,6 +61,11 @@ func (s Style) Verdict(v *Verdict) string {
 // Header is the line above the verdicts.
 func (s Style) Header() string {
 	return fmt.Sprintf("%-5s  %-*s %6s  %s\n", "", s.Names, "scenario", "runs", "result")
+}
+
+// share is how many runs showed the expected violation: 3 of 1,500.
+func (v *Verdict) share() string {
+	return thousands(uint64(v.Shown)) + " of " + thousands(uint64(v.Runs))
 }
 
 // failureStory is how many events of a failing run a report tells.
@@ -144,7 +149,7 @@ func Summarise(verdicts []Verdict) Summary {
 			s.Failed++
 		}
 		if v.Shown > 0 {
-			s.Shown = append(s.Shown, fmt.Sprintf("%s (%d of %d)", v.File.Metadata.Name, v.Shown, v.Runs))
+			s.Shown = append(s.Shown, fmt.Sprintf("%s (%s)", v.File.Metadata.Name, v.share()))
 		}
 		for _, p := range v.File.properties {
 			s.Library = append(s.Library, p.Name)

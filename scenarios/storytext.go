@@ -34,7 +34,7 @@ func WriteStory(b *strings.Builder, records []engine.Record, most int) {
 	if tail == 0 {
 		return
 	}
-	fmt.Fprintf(b, "  %9s  … %s more; the replay tells them all …\n", "", Count(len(told)-head-tail, "event"))
+	fmt.Fprintf(b, "  %9s  … %s; the replay tells them all …\n", "", Count(len(told)-head-tail, "more event"))
 	for _, t := range told[len(told)-tail:] {
 		t.write(b, actors)
 	}

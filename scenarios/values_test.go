@@ -98,3 +98,41 @@ func TestWordsForPeople(t *testing.T) {
 		}
 	}
 }
+
+func TestTheEnvironmentSteersTests(t *testing.T) {
+	passing, showing := &File{}, &File{}
+	passing.Explore.Seeds, showing.Explore.Seeds, showing.Expect.Violates = 50, 50, "x"
+	want := func(file *File, first uint64, seeds int, untilShown bool) {
+		t.Helper()
+		plan, err := testPlan(file)
+		if err != nil || plan.First != first || plan.Seeds != seeds || plan.UntilShown != untilShown {
+			t.Errorf("seeds %d from %d, until shown %v, error %v", plan.Seeds, plan.First, plan.UntilShown, err)
+		}
+	}
+	t.Setenv("SEEDBED_SEEDS", "")
+	t.Setenv("SEEDBED_SEED", "")
+	want(passing, 0, fewSeeds, false)
+	want(showing, 0, 50, true)
+	t.Setenv("SEEDBED_SEEDS", "1000")
+	want(passing, 0, 1000, false)
+	want(showing, 0, 1000, true)
+	t.Setenv("SEEDBED_SEED", "7")
+	want(passing, 7, 1, false)
+	want(showing, 7, 1, false)
+	for _, bad := range []string{"x", "-1"} {
+		t.Setenv("SEEDBED_SEED", bad)
+		if _, err := testPlan(passing); err == nil || err.Error() != "SEEDBED_SEED=\""+bad+"\" is not a seed" {
+			t.Error(err)
+		}
+	}
+	t.Setenv("SEEDBED_SEEDS", "0")
+	if _, err := testPlan(passing); err == nil || err.Error() != `SEEDBED_SEEDS="0" is not a number of seeds` {
+		t.Error(err)
+	}
+	if _, err := expand([]string{"nothing/*.yaml"}); err == nil || err.Error() != `no scenario file matches "nothing/*.yaml"` {
+		t.Error(err)
+	}
+	if _, err := expand(nil); err == nil {
+		t.Error("no patterns were accepted")
+	}
+}

@@ -2,7 +2,9 @@ package library_test
 
 import (
 	"bytes"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
@@ -62,5 +64,28 @@ func TestSomeBuiltInScenariosShowViolations(t *testing.T) {
 	_, files := read(t)
 	if !slices.ContainsFunc(files, func(f *scenarios.File) bool { return f.Expect.Violates != "" }) {
 		t.Error("no built-in scenario shows a violation")
+	}
+}
+
+// TestTheExampleInTheReadmeRuns keeps the first file that a reader copies alive.
+func TestTheExampleInTheReadmeRuns(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```yaml\n")
+	text, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("the README has no example")
+	}
+	r, _ := read(t)
+	file, err := r.Parse("README.md", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(3) {
+		if o := r.RunSeed(file, seed); o.Result != scenarios.Held {
+			t.Errorf("seed %d: %s %s: %s %v", seed, o.Result, o.Property, o.Found, o.Err)
+		}
 	}
 }
