@@ -63,12 +63,15 @@ func toyCluster(nodes int, seed uint64, horizon time.Duration) *cluster.Cluster 
 		Kinds:  []apiserver.KindInfo{{GVK: lightGVK}},
 	})
 	for _, n := range c.Nodes() {
-		addToyNode(c, n)
+		d := addToyNode(c, n)
+		d.stream = c.Engine().Stream("driver", n.Name())
+		c.Engine().After(d.pause(), drive, d)
 	}
 	return c
 }
 
-func addToyNode(c *cluster.Cluster, n *cluster.Node) {
+// addToyNode adds what a node consists of, and returns who would change it.
+func addToyNode(c *cluster.Cluster, n *cluster.Node) *driver {
 	mine := map[string]string{"node": n.Name()}
 	keys := make([]client.ObjectKey, objectsPerNode)
 	for i := range keys {
@@ -88,8 +91,7 @@ func addToyNode(c *cluster.Cluster, n *cluster.Node) {
 			Watches:    []kube.Watch{{Object: &Light{}, Namespace: "default", Selector: labels.SelectorFromSet(mine)}},
 		})
 	}})
-	d := &driver{c: c, keys: keys, stream: c.Engine().Stream("driver", n.Name())}
-	c.Engine().After(d.pause(), drive, d)
+	return &driver{c: c, keys: keys}
 }
 
 // driver is the outsider of one node.
@@ -184,7 +186,10 @@ func BenchmarkIdleNode(b *testing.B) {
 	const nodes = 1000
 	for range b.N {
 		before := memory()
-		c := toyCluster(nodes, 1, 0)
+		c := toyCluster(0, 1, 0)
+		for i := range nodes {
+			addToyNode(c, c.AddNode(fmt.Sprint("node-", i)))
+		}
 		if res := c.Engine().RunUntil(500 * time.Millisecond); res.Err != nil {
 			b.Fatal(res.Err)
 		}

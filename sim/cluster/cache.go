@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -35,12 +36,13 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, obj client.Object
 	if err != nil {
 		return err
 	}
-	found, err := c.ready(ctx, k, key.Namespace, key.Name)
+	var buf [4]*Informer
+	found, err := c.ready(ctx, buf[:0], k, key.Namespace, key.Name)
 	if err != nil {
 		return err
 	}
 	for _, inf := range found {
-		if o := inf.items[key]; o != nil {
+		if o := inf.items.get(key); o != nil {
 			return fill(obj, o, k, unsafely(opts))
 		}
 	}
@@ -62,31 +64,44 @@ func (c *Cache) List(ctx context.Context, list client.ObjectList, opts ...client
 	if err != nil {
 		return err
 	}
-	found, err := c.ready(ctx, k, o.Namespace, name)
+	found, err := c.ready(ctx, nil, k, o.Namespace, name)
 	if err != nil {
 		return err
 	}
+	shared := o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
 	var items []runtime.Object
-	for _, inf := range found {
-		for _, obj := range inf.inNamespace(o.Namespace) {
-			if name != "" && obj.GetName() != name {
-				continue
-			}
-			if o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
-				continue
-			}
-			if o.Limit > 0 && int64(len(items)) >= o.Limit {
-				break
-			}
-			var out runtime.Object = obj
-			if u := o.UnsafeDisableDeepCopy; u == nil || !*u {
-				out = obj.DeepCopyObject()
-				out.GetObjectKind().SetGroupVersionKind(k.gvk)
-			}
-			items = append(items, out)
+	for _, obj := range union(found, o.Namespace) {
+		if name != "" && obj.GetName() != name {
+			continue
 		}
+		if o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
+			continue
+		}
+		if o.Limit > 0 && int64(len(items)) >= o.Limit {
+			break
+		}
+		if shared {
+			items = append(items, obj)
+			continue
+		}
+		out := obj.DeepCopyObject()
+		out.GetObjectKind().SetGroupVersionKind(k.gvk)
+		items = append(items, out)
 	}
 	return meta.SetList(list, items)
+}
+
+// union returns the objects of all informers in a namespace, in order, each once.
+func union(informers []*Informer, namespace string) []Object {
+	if len(informers) == 1 {
+		return informers[0].items.in(namespace)
+	}
+	var objects []Object
+	for _, inf := range informers {
+		objects = append(objects, inf.items.in(namespace)...)
+	}
+	slices.SortStableFunc(objects, compare)
+	return slices.CompactFunc(objects, func(a, b Object) bool { return compare(a, b) == 0 })
 }
 
 // exactName returns the name that a metadata.name selector asks for.
@@ -100,22 +115,21 @@ func exactName(sel fields.Selector) (string, error) {
 	return "", fmt.Errorf("cache has no index for field selector %q", sel)
 }
 
-// ready returns the informers that hold objects of that kind, namespace and
+// ready appends to found the informers that hold objects of that kind, namespace and
 // name, once they have listed. A list without namespace needs informers over
 // all namespaces.
-func (c *Cache) ready(ctx context.Context, k *kind, namespace, name string) ([]*Informer, error) {
+func (c *Cache) ready(ctx context.Context, found []*Informer, k *kind, namespace, name string) ([]*Informer, error) {
 	p := c.proc
 	if p.sites.read != nil {
 		p.strikeRead("get", p.cluster.keys.object(k.resource.Resource, namespace, name))
 	}
-	var found []*Informer
 	for _, inf := range p.informers {
 		if inf.kind == k && inf.serves(namespace, name) {
 			found = append(found, inf)
 		}
 	}
-	if found == nil {
-		found = []*Informer{p.informer(k, scope{})}
+	if len(found) == 0 {
+		found = append(found, p.informer(k, scope{}))
 	}
 	for _, inf := range found {
 		if err := inf.wait(ctx); err != nil {
@@ -156,12 +170,12 @@ func (p *Process) informer(k *kind, s scope) *Informer {
 // unsafely reports whether a Get wants the shared object itself, which its
 // caller promises not to change.
 func unsafely(opts []client.GetOption) bool {
-	if len(opts) == 0 {
-		return false
+	for _, opt := range opts {
+		if u, ok := opt.(client.UnsafeDisableDeepCopyOption); ok {
+			return bool(u)
+		}
 	}
-	var o client.GetOptions
-	o.ApplyOptions(opts)
-	return o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
+	return false
 }
 
 // fill copies a shared object into the caller's; with shallow, all but the

@@ -41,6 +41,7 @@ type Cluster struct {
 	full     bool // the trace keeps its records
 	freeReq  *request
 	freeDel  *delivery
+	spareDel int
 }
 
 // New builds a cluster at virtual time zero. Nothing has happened yet; add
@@ -79,17 +80,36 @@ func New(cfg Config) *Cluster {
 		c.addNode("node-" + strconv.Itoa(i+1))
 	}
 	c.kubelet.c = c
-	if cfg.NodeObjects {
-		c.kubelet.registerNodes()
+	for _, n := range c.nodes {
+		if cfg.NodeObjects {
+			c.kubelet.register(n)
+		}
 	}
 	c.begin(cfg.Profile)
 	return c
 }
 
 func (c *Cluster) addNode(name string) *Node {
+	if c.nodeByName[name] != nil {
+		panic("cluster: two nodes named " + name)
+	}
 	n := &Node{cluster: c, name: name, index: len(c.nodes)}
 	c.nodes = append(c.nodes, n)
 	c.nodeByName[name] = n
+	return n
+}
+
+// AddNode lets one more node join, with its copy of each DaemonSet.
+func (c *Cluster) AddNode(name string) *Node {
+	n := c.addNode(name)
+	if c.cfg.NodeObjects {
+		c.kubelet.register(n)
+	}
+	for _, w := range c.workloads {
+		if w.spec.Kind == DaemonSet && match(w.spec.OnlyOn, name) {
+			w.add(n, n.index)
+		}
+	}
 	return n
 }
 

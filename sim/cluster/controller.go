@@ -67,9 +67,8 @@ func (c *controller) watch(w *kube.Watch) error {
 	return nil
 }
 
-// start waits for the watches, enqueues the start requests and starts the
-// workers.
-func (c *controller) start(ctx context.Context) error {
+// sync waits for the watches and enqueues the start requests.
+func (c *controller) sync(ctx context.Context) error {
 	for _, inf := range c.informers {
 		if err := inf.wait(ctx); err != nil {
 			return err
@@ -78,13 +77,23 @@ func (c *controller) start(ctx context.Context) error {
 	for _, req := range c.spec.Start {
 		c.queue.Add(req, 0)
 	}
-	ctx = logr.NewContext(ctx, c.env.Log.WithName(c.spec.Name))
-	for range max(1, c.spec.Workers) {
-		w := &worker{c: c}
-		w.begin = w.rest
-		c.env.eproc.Go(ctx, c.spec.Name, w.run)
-	}
 	return nil
+}
+
+func (c *controller) workers() int { return max(1, c.spec.Workers) }
+
+// start starts n workers as tasks of their own.
+func (c *controller) start(ctx context.Context, n int) {
+	for range n {
+		c.env.eproc.Go(ctx, c.spec.Name, func(ctx context.Context) { _ = c.work(ctx) })
+	}
+}
+
+// work makes the running task a worker until ctx ends.
+func (c *controller) work(ctx context.Context) error {
+	w := &worker{c: c}
+	w.begin = w.rest
+	return w.run(logr.NewContext(ctx, c.env.Log.WithName(c.spec.Name)))
 }
 
 // wake hands a ready request to a worker that rests, if there is one.
@@ -104,21 +113,18 @@ func (w *worker) rest(wait *engine.Wait) {
 
 var opRest = engine.Op{Verb: "next request", Idle: true}
 
-// run reconciles one request after the other until ctx ends.
-func (w *worker) run(ctx context.Context) {
+// run reconciles one request after the other until ctx ends, and says why it did.
+func (w *worker) run(ctx context.Context) error {
 	c := w.c
 	for {
-		it := c.queue.Get()
-		if it == nil {
-			if err := c.env.eproc.Await(ctx, opRest, w.begin); err != nil {
-				return
-			}
-			continue
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		if ctx.Err() != nil {
-			return
+		if it := c.queue.Get(); it != nil {
+			c.reconcile(ctx, it)
+		} else if err := c.env.eproc.Await(ctx, opRest, w.begin); err != nil {
+			return err
 		}
-		c.reconcile(ctx, it)
 	}
 }
 

@@ -96,7 +96,7 @@ func (e *Env) Sim() *engine.Process { return e.eproc }
 func (e *Env) Cluster() *Cluster { return e.proc.cluster }
 
 // Run drives controllers until ctx ends, as the Start method of a
-// controller-runtime manager does.
+// controller-runtime manager does. One of the workers is the calling task itself.
 func (e *Env) Run(ctx context.Context, controllers ...kube.Controller) error {
 	started := make([]*controller, 0, len(controllers))
 	for _, spec := range controllers {
@@ -106,13 +106,18 @@ func (e *Env) Run(ctx context.Context, controllers ...kube.Controller) error {
 		}
 		started = append(started, c)
 	}
-	for _, c := range started {
-		if err := c.start(ctx); err != nil {
+	for i, c := range started {
+		if err := c.sync(ctx); err != nil {
 			return fmt.Errorf("controller %s: %w", c.spec.Name, err)
 		}
+		if i+1 < len(started) {
+			c.start(ctx, c.workers())
+			continue
+		}
+		c.start(ctx, c.workers()-1)
+		return c.work(ctx)
 	}
-	// Nobody calls Done: only the end of ctx or of the process ends this.
-	return e.eproc.Await(ctx, engine.Op{Verb: "run", Idle: true}, func(*engine.Wait) {})
+	return nil
 }
 
 // OnEnd registers f to run when the incarnation ends, however it does. It runs

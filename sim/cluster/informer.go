@@ -1,14 +1,12 @@
 package cluster
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -24,8 +22,7 @@ type Informer struct {
 	fields    fields.Selector // metadata.name, if name is set
 
 	reflector reflector
-	items     map[types.NamespacedName]Object
-	sorted    []Object // of items; nil when out of date
+	items     objects
 	synced    bool
 	waiters   []*engine.Wait
 	handlers  []handler
@@ -46,7 +43,6 @@ type scope struct {
 func newInformer(p *Process, k *kind, s scope) *Informer {
 	inf := &Informer{
 		proc: p, kind: k, namespace: s.namespace, name: s.name, selector: s.selector,
-		items: map[types.NamespacedName]Object{},
 	}
 	if s.name != "" {
 		inf.fields = fields.OneTermEqualSelector("metadata.name", s.name)
@@ -78,23 +74,14 @@ func (i *Informer) apply(ev apiserver.Event) {
 	if ev.Type == watch.Bookmark {
 		return
 	}
-	key := nameOf(ev.Object)
-	old := i.items[key]
 	if ev.Type == watch.Deleted {
-		if old == nil {
-			return
+		if i.items.remove(nameOf(ev.Object)) != nil {
+			i.tell(ev.Object, nil, false)
 		}
-		delete(i.items, key)
-		i.sorted = nil
-		i.tell(ev.Object, nil, false)
 		return
 	}
 	o := i.kind.convert(ev.Object)
-	i.items[key] = o
-	if old == nil || i.sorted != nil {
-		i.sorted = nil
-	}
-	i.tell(old, o, false)
+	i.tell(i.items.set(o), o, false)
 }
 
 // replace makes the cache equal to a list. Handlers see the difference, not the
@@ -102,14 +89,12 @@ func (i *Informer) apply(ev apiserver.Event) {
 func (i *Informer) replace(list []Object) {
 	slices.SortFunc(list, compare)
 	i.proc.cluster.traceList(i, len(list))
-	before := i.snapshot()
+	before := i.items.all()
 	first := !i.synced
-	i.items = make(map[types.NamespacedName]Object, len(list))
 	for n, o := range list {
 		list[n] = i.kind.convert(o)
-		i.items[nameOf(o)] = list[n]
 	}
-	i.sorted = list
+	i.items.reset(list)
 	at := 0
 	for _, o := range list {
 		for at < len(before) && compare(before[at], o) < 0 {
@@ -122,7 +107,7 @@ func (i *Informer) replace(list []Object) {
 		i.tell(old, o, first)
 	}
 	for _, o := range before {
-		if _, still := i.items[nameOf(o)]; !still {
+		if i.items.get(nameOf(o)) == nil {
 			i.tell(o, nil, false)
 		}
 	}
@@ -144,41 +129,7 @@ func (i *Informer) tell(old, new Object, first bool) {
 // handle adds a handler, which is told of everything that is there already.
 func (i *Informer) handle(h handler) {
 	i.handlers = append(i.handlers, h)
-	for _, o := range i.snapshot() {
+	for _, o := range i.items.all() {
 		h.changed(nil, o, true)
 	}
-}
-
-// snapshot returns the objects, sorted by namespace and name. The slice is not
-// changed later, nor may the caller change it.
-func (i *Informer) snapshot() []Object {
-	if i.sorted == nil && len(i.items) > 0 {
-		i.sorted = make([]Object, 0, len(i.items))
-		for _, o := range i.items { // sorted next
-			i.sorted = append(i.sorted, o)
-		}
-		slices.SortFunc(i.sorted, compare)
-	}
-	return i.sorted
-}
-
-// inNamespace returns the part of snapshot in one namespace.
-func (i *Informer) inNamespace(ns string) []Object {
-	all := i.snapshot()
-	if ns == "" {
-		return all
-	}
-	lo, _ := slices.BinarySearchFunc(all, ns, func(o Object, ns string) int { return cmp.Compare(o.GetNamespace(), ns) })
-	hi := lo
-	for hi < len(all) && all[hi].GetNamespace() == ns {
-		hi++
-	}
-	return all[lo:hi]
-}
-
-func compare(a, b Object) int {
-	if c := cmp.Compare(a.GetNamespace(), b.GetNamespace()); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.GetName(), b.GetName())
 }

@@ -22,16 +22,14 @@ const nodeGrace = 50 * time.Second
 
 var background = context.Background()
 
-// registerNodes creates the Node objects.
-func (k *kubelet) registerNodes() {
-	for _, n := range k.c.nodes {
-		o := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-			Name:   n.name,
-			Labels: map[string]string{corev1.LabelHostname: n.name, corev1.LabelOSStable: "linux"},
-		}}
-		k.must(k.c.admin.Create(background, o))
-		k.setReady(n, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
-	}
+// register creates the Node object.
+func (k *kubelet) register(n *Node) {
+	o := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name:   n.name,
+		Labels: map[string]string{corev1.LabelHostname: n.name, corev1.LabelOSStable: "linux"},
+	}}
+	k.must(k.c.admin.Create(background, o))
+	k.setReady(n, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
 }
 
 // must panics: the store refused something that a kubelet may do.

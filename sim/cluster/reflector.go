@@ -95,7 +95,7 @@ func (r *reflector) watch() {
 
 func (r *reflector) open(req *apiserver.Request) {
 	p := r.inf.proc
-	seconds := int64(watchTimeoutMin + p.stream("watch-timeout").Intn(watchTimeoutMax-watchTimeoutMin))
+	seconds := int64(watchTimeoutMin + p.watchLatency.Intn(watchTimeoutMax-watchTimeoutMin))
 	req.TimeoutSeconds = &seconds
 	req.AllowWatchBookmarks = true
 	r.opened, r.events = p.eng.Elapsed(), 0

@@ -29,7 +29,7 @@ type session struct {
 	inst  *Instance
 	epoch int
 	sink  sink
-	req   apiserver.Request
+	req   *apiserver.Request // until the server has accepted
 	key   string
 
 	stream *apiserver.Watch // nil until the server has accepted
@@ -46,9 +46,10 @@ type session struct {
 // bookmarkEvery is how often an API server sends a bookmark on a quiet watch.
 const bookmarkEvery = time.Minute
 
-// openWatch sends the request for a watch; the rest happens in s.
+// openWatch sends the request for a watch, which it takes over; the rest happens
+// in the sink.
 func (p *Process) openWatch(req *apiserver.Request, to sink) *session {
-	s := &session{proc: p, inc: p.incarnation, sink: to, req: *req, slot: -1}
+	s := &session{proc: p, inc: p.incarnation, sink: to, req: req, slot: -1}
 	s.key = p.cluster.keys.of(req)
 	if s.req.User == nil {
 		s.req.User = p.spec.User
@@ -80,7 +81,7 @@ func accept(arg any) {
 	}
 	if s.inst.epoch != s.epoch {
 		p.drop()
-		s.fail(d, transportError(&s.req, s.inst.brokenBy()))
+		s.fail(d, transportError(s.req, s.inst.brokenBy()))
 		return
 	}
 	if err := p.strikeOpen(s); err != nil {
@@ -88,7 +89,7 @@ func accept(arg any) {
 		s.fail(d, err)
 		return
 	}
-	w, err := s.inst.watch(&s.req)
+	w, err := s.inst.watch(s.req)
 	c.traceWatch(s, err)
 	if err != nil {
 		s.fail(d, err)
@@ -103,6 +104,7 @@ func accept(arg any) {
 	if s.req.AllowWatchBookmarks {
 		s.ticker = c.eng.After(bookmarkEvery, bookmark, s)
 	}
+	s.req = nil
 	if !c.reaches(s.inst.node, p.node) {
 		s.partitioned()
 	}
@@ -202,7 +204,6 @@ func (s *session) hangUp(err error) {
 	s.release()
 	if err != nil {
 		s.proc.drop()
-		err = transportError(&s.req, err)
 	}
 	s.fail(s.arrival(), err)
 }
@@ -264,14 +265,23 @@ func (c *Cluster) newDelivery() *delivery {
 		return new(delivery)
 	}
 	c.freeDel = d.next
+	c.spareDel--
 	d.next = nil
 	return d
 }
 
 func (c *Cluster) freeDelivery(d *delivery) {
+	if c.spareDel == spareDeliveries {
+		return
+	}
+	c.spareDel++
 	*d = delivery{next: c.freeDel}
 	c.freeDel = d
 }
+
+// spareDeliveries is how many deliveries are kept for later. First lists bring
+// many at once.
+const spareDeliveries = 1024
 
 // bookmark tells a quiet watch how far the history has got.
 func bookmark(arg any) {

@@ -91,7 +91,7 @@ func (p *Process) strikeOpen(s *session) error {
 	if p.sites.serve == nil {
 		return nil
 	}
-	r := p.cluster.newRequest(p, &s.req)
+	r := p.cluster.newRequest(p, s.req)
 	p.strike(p.sites.serve, r)
 	err := r.err
 	p.cluster.freeRequest(r)

@@ -9,7 +9,8 @@ import (
 // OpenWatch opens a watch for code that reads it by itself.
 func (c caller) OpenWatch(ctx context.Context, req *apiserver.Request) (apiserver.Stream, error) {
 	s := &stream{}
-	s.session = c.proc.openWatch(req, s)
+	own := *req
+	s.session = c.proc.openWatch(&own, s)
 	c.proc.streams = append(c.proc.streams, s.session)
 	return s, nil
 }

@@ -56,6 +56,17 @@ func TestDaemonSet(t *testing.T) {
 	)
 }
 
+func TestANodeThatJoinsGetsItsDaemons(t *testing.T) {
+	l := newLab(t, cluster.Config{NodeObjects: true})
+	l.c.Deploy(cluster.WorkloadSpec{Kind: cluster.DaemonSet, Name: "agent", OnlyOn: "late-*", Main: l.worker("v1")})
+	l.at(time.Second, func() { l.c.AddNode("late-1"); l.c.AddNode("other") })
+	l.at(2*time.Second, l.pods)
+	l.run(time.Minute,
+		"1000: late-1/agent v1 starts",
+		"2000: pod agent-late-1 on late-1: Running ready=true restarts=0",
+	)
+}
+
 func TestDeploymentRollout(t *testing.T) {
 	l := newLab(t, cluster.Config{})
 	w := l.c.Deploy(cluster.WorkloadSpec{Kind: cluster.Deployment, Name: "web", Replicas: 2, Main: l.worker("v1")})

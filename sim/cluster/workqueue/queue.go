@@ -24,24 +24,27 @@ type Queue struct {
 	items   map[reconcile.Request]*Item
 	ready   []*Item // heap by (priority, seq)
 	free    *Item
+	spare   int // items on the free list
+	peak    int // most items since the queue was made anew
 	seq     uint64
 	waiting int
 	closed  bool
 }
 
-// Item is a request inside the queue, handed out by Get.
+// Item is a request inside the queue, handed out by Get. There may be very many,
+// so it is kept small.
 type Item struct {
 	Request reconcile.Request
 
 	queue    *Queue
+	next     *Item // free list
+	timer    engine.Timer
+	readyAt  time.Duration
+	seq      uint64
+	priority int32
+	failures int32
 	state    state
 	locked   bool // handed out and not yet Done
-	failures int
-	priority int
-	seq      uint64
-	readyAt  time.Duration
-	timer    engine.Timer
-	next     *Item // free list
 }
 
 type state uint8
@@ -69,17 +72,17 @@ func New(eng *engine.Engine, o Options, onReady func()) *Queue {
 }
 
 // Add makes req ready now.
-func (q *Queue) Add(req reconcile.Request, priority int) { q.add(q.item(req), 0, priority) }
+func (q *Queue) Add(req reconcile.Request, priority int) { q.add(q.item(req), 0, int32(priority)) }
 
 // AddAfter makes req ready once d has passed.
 func (q *Queue) AddAfter(req reconcile.Request, d time.Duration, priority int) {
-	q.add(q.item(req), d, priority)
+	q.add(q.item(req), d, int32(priority))
 }
 
 // Retry adds the request of it again after one more failure, and returns the
 // delay.
 func (q *Queue) Retry(it *Item) time.Duration {
-	d := exponential(q.base, q.max, it.failures)
+	d := exponential(q.base, q.max, int(it.failures))
 	it.failures++
 	d = max(d, q.bucket.reserve(q.eng.Elapsed()))
 	q.add(it, d, it.priority)
@@ -93,7 +96,7 @@ func (q *Queue) Again(it *Item, d time.Duration) { q.add(it, d, it.priority) }
 func (q *Queue) Forget(it *Item) { it.failures = 0 }
 
 // Failures is the number of failures of it since the last Forget.
-func (it *Item) Failures() int { return it.failures }
+func (it *Item) Failures() int { return int(it.failures) }
 
 // Len is the number of requests that are ready and not locked.
 func (q *Queue) Len() int { return len(q.ready) }
@@ -133,7 +136,7 @@ func (q *Queue) Shutdown() {
 		}
 	}
 	clear(q.items)
-	q.ready, q.free, q.waiting = nil, nil, 0
+	q.ready, q.free, q.spare, q.waiting = nil, nil, 0, 0
 }
 
 // item finds or makes the item of req.
@@ -144,6 +147,7 @@ func (q *Queue) item(req reconcile.Request) *Item {
 	it := q.free
 	if it != nil {
 		q.free = it.next
+		q.spare--
 		*it = Item{}
 	} else {
 		it = new(Item)
@@ -151,17 +155,31 @@ func (q *Queue) item(req reconcile.Request) *Item {
 	it.queue, it.Request = q, req
 	if !q.closed {
 		q.items[req] = it
+		q.peak = max(q.peak, len(q.items))
 	}
 	return it
 }
 
+// spareItems is how many items a queue keeps for later. A first list brings
+// many requests at once, and never again.
+const spareItems = 2
+
+// roomy is how many items a queue may have held and keep its memory.
+const roomy = 8
+
 func (q *Queue) release(it *Item) {
 	delete(q.items, it.Request)
-	it.next = q.free
-	q.free = it
+	if len(q.items) == 0 && q.peak > roomy {
+		q.items, q.ready, q.peak = map[reconcile.Request]*Item{}, nil, 0
+	}
+	if q.spare < spareItems {
+		it.next = q.free
+		q.free = it
+		q.spare++
+	}
 }
 
-func (q *Queue) add(it *Item, d time.Duration, priority int) {
+func (q *Queue) add(it *Item, d time.Duration, priority int32) {
 	if q.closed {
 		return
 	}
@@ -197,7 +215,7 @@ func (q *Queue) add(it *Item, d time.Duration, priority int) {
 }
 
 // raise lifts the priority of a queued item; it then counts as newly added.
-func (q *Queue) raise(it *Item, priority int) bool {
+func (q *Queue) raise(it *Item, priority int32) bool {
 	if priority <= it.priority {
 		return false
 	}
