@@ -45,18 +45,13 @@ func (o *Outcome) Expected() bool {
 	return o.Result == Violated && o.Property == o.File.Expect.Violates
 }
 
-// stall is the real time after which a task that does not yield ends the
-// program: nothing else can be done about it.
-const stall = time.Minute
-
 // options is how the simulator runs a file.
 func (r *Registry) options(file *File, seed uint64) sim.Options {
 	s := &file.Scenario
 	o := sim.Options{
 		Name: s.Metadata.Name, Horizon: s.Explore.Horizon.Std(), First: seed, Seeds: 1, Twice: -1, Workers: 1,
 		Cluster: cluster.Config{
-			Engine: engine.Config{Stall: stall},
-			Nodes:  s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
+			Nodes: s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
 			API:     apiserver.Options{RBAC: s.Cluster.RBAC},
 			Profile: r.background(s),
 		},

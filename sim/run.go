@@ -78,6 +78,7 @@ func once(o *Options, build Build, h how) (run *Result) {
 	cfg.Engine.Record = h.record
 	cfg.Engine.Trace = h.trace
 	cfg.Engine.Horizon = o.Horizon
+	o.watch(&cfg.Engine, h.seed)
 	run = &Result{Seed: h.seed}
 	w := &World{name: o.Name, seed: h.seed, horizon: o.Horizon}
 	defer func() {

@@ -120,6 +120,7 @@ func exactName(sel fields.Selector) (string, error) {
 // all namespaces.
 func (c *Cache) ready(ctx context.Context, found []*Informer, k *kind, namespace, name string) ([]*Informer, error) {
 	p := c.proc
+	p.eng.Enter()
 	if p.sites.read != nil {
 		p.strikeRead("get", p.cluster.keys.object(k.resource.Resource, namespace, name))
 	}

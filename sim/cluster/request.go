@@ -59,6 +59,7 @@ type caller struct{ proc *Process }
 // timeout, or the end of ctx.
 func (c caller) Call(ctx context.Context, req *apiserver.Request) (*apiserver.Response, error) {
 	p := c.proc
+	p.eng.Enter()
 	r := p.cluster.newRequest(p, req)
 	if p.sites.send != nil {
 		p.strikeSend(r)

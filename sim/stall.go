@@ -1,0 +1,43 @@
+package sim
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// defaultStall is the real time after which a task that does not yield is given
+// up: far beyond what a step takes on a busy machine, and before a test's own
+// time-out, which would not say which seed it was.
+const defaultStall = time.Minute
+
+// stallStatus is the exit status of a program that a stall has ended.
+const stallStatus = 3
+
+// watch lets the engine notice code that leaves the simulation: a goroutine of
+// its own, a lock or channel of the real world.
+func (o *Options) watch(cfg *engine.Config, seed uint64) {
+	cfg.Strict = cfg.Strict || engine.CheapIdentity
+	switch {
+	case cfg.Stall == 0:
+		cfg.Stall = defaultStall
+	case cfg.Stall < 0:
+		cfg.Stall = 0
+	}
+	if cfg.OnStall == nil {
+		cfg.OnStall = func(s *engine.StallError) { o.stalled(seed, s) }
+	}
+}
+
+// stalled ends the program: a task that does not yield cannot be unwound, so
+// there is no other way to go on.
+func (o *Options) stalled(seed uint64, s *engine.StallError) {
+	name := o.Name
+	if name == "" {
+		name = "a check without a name"
+	}
+	fmt.Fprintf(os.Stderr, "%s, seed %d: %v\n", name, seed, s)
+	os.Exit(stallStatus)
+}

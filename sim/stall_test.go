@@ -1,0 +1,97 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// alone is a world with one process.
+func alone(main func(ctx context.Context, env *cluster.Env)) sim.Build {
+	return func(w *sim.World) {
+		w.ControlPlane().Process(cluster.ProcessSpec{Name: "p", Main: main})
+	}
+}
+
+// TestGoroutineOfTheSystemIsCaught is a task that uses the go statement.
+func TestGoroutineOfTheSystemIsCaught(t *testing.T) {
+	if !engine.CheapIdentity {
+		t.Skip("goroutines are not told apart on this machine")
+	}
+	calls := map[string]func(ctx context.Context, env *cluster.Env){
+		"writes": func(ctx context.Context, env *cluster.Env) { _ = env.Kube.Create(ctx, configMap("a", nil, nil)) },
+		"reads": func(ctx context.Context, env *cluster.Env) {
+			_ = env.Cache.List(ctx, &corev1.ConfigMapList{})
+		},
+		"sleeps":  func(ctx context.Context, env *cluster.Env) { _ = env.Clock.Sleep(ctx, time.Second) },
+		"touches": func(_ context.Context, env *cluster.Env) { env.Touch() },
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			caught := make(chan any, 1)
+			sim.RunSeed(small(), 1, alone(func(ctx context.Context, env *cluster.Env) {
+				_ = env.Cache.List(ctx, &corev1.ConfigMapList{})
+				go func() {
+					defer func() { caught <- recover() }()
+					call(ctx, env)
+				}()
+				err, _ := (<-caught).(error)
+				if err == nil || !strings.Contains(err.Error(), "called from a goroutine that is not a task, started by task p#1/main.1") {
+					t.Errorf("the goroutine was told %v", err)
+				}
+				_ = env.Clock.Sleep(ctx, time.Hour)
+			}))
+		})
+	}
+}
+
+// TestContextOfTheMachineIsRefused is a deadline in real time.
+func TestContextOfTheMachineIsRefused(t *testing.T) {
+	if !engine.CheapIdentity {
+		t.Skip("such contexts are not looked for on this machine")
+	}
+	r := sim.RunSeed(small(), 1, alone(func(ctx context.Context, env *cluster.Env) {
+		ctx, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		_ = env.Clock.Sleep(ctx, time.Second)
+	}))
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "use Process.WithTimeout, not context.WithTimeout") {
+		t.Errorf("the run ends with %v", r.Err)
+	}
+}
+
+// TestStallNamesCheckAndSeed runs a child that waits for a real lock for ever.
+func TestStallNamesCheckAndSeed(t *testing.T) {
+	const child = "SEEDBED_TEST_STALL"
+	if os.Getenv(child) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), child+"=1")
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 3 {
+			t.Fatalf("the child ends with %v:\n%s", err, out)
+		}
+		if want := t.Name() + ", seed 41: stall: task p#1/main.1 has not yielded for 100ms of real time"; !strings.Contains(string(out), want) {
+			t.Errorf("the child says\n%s\nwant %s", out, want)
+		}
+		return
+	}
+	o := small()
+	o.First, o.Seeds = 41, 1
+	o.Cluster.Engine.Stall = 100 * time.Millisecond
+	sim.Check(t, o, alone(func(context.Context, *cluster.Env) {
+		var lock sync.Mutex
+		lock.Lock()
+		lock.Lock()
+	}))
+}
