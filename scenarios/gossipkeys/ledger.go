@@ -18,6 +18,7 @@ import (
 type ledger struct {
 	keys  []gossipkeys.Key
 	names []string
+	index leakIndex
 }
 
 // key returns the key that a scenario calls by this name: always the same, in
@@ -69,6 +70,7 @@ func (l *ledger) learn(name string, key gossipkeys.Key) {
 		}
 	}
 	l.keys, l.names = append(l.keys, key), append(l.names, name)
+	l.index.add(name, key)
 }
 
 // name is what a key is called; a key that nobody has named, because a process

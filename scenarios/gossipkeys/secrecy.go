@@ -1,10 +1,7 @@
 package gossipkeys
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,27 +13,10 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
-// window is how many bytes of a key in a row count as a leak.
-const window = 8
-
-// Leaks reports whether text holds any window of 8 bytes of a key, as it is, in
-// hexadecimal, or in base64.
+// leaks says which key a text gives away, if any.
 func (l *ledger) leaks(text []byte) error {
-	for i, key := range l.keys {
-		raw := key.Bytes()
-		full := []byte(base64.StdEncoding.EncodeToString(raw))
-		for at := 0; at+window <= len(raw); at++ {
-			part := raw[at : at+window]
-			if bytes.Contains(text, part) || bytes.Contains(bytes.ToLower(text), []byte(hex.EncodeToString(part))) {
-				return fmt.Errorf("%d bytes of the key %s", window, l.names[i])
-			}
-		}
-		const encoded = 11 // base64 characters that hold 8 bytes
-		for at := 0; at+encoded <= len(full); at++ {
-			if bytes.Contains(text, full[at:at+encoded]) {
-				return fmt.Errorf("a piece of the key %s in base64", l.names[i])
-			}
-		}
+	if piece := l.index.find(text); piece != "" {
+		return fmt.Errorf("a piece of the %s", piece)
 	}
 	return nil
 }

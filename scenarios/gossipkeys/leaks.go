@@ -1,0 +1,98 @@
+package gossipkeys
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/seedbed-sim/seedbed/core/gossipkeys"
+)
+
+// window is how many bytes of a key in a row count as a leak.
+const window = 8
+
+// leakIndex finds pieces of keys in text, in whatever way they may have got
+// there: as they are, quoted, in hexadecimal, as numbers, in base64 of any
+// alignment, and in base64 once more, as a Secret's data is shown.
+type leakIndex struct {
+	pieces map[string]string // what a piece of text gives away, by its content
+	starts map[uint32][]int  // lengths of the pieces that begin with these four bytes
+}
+
+// add makes the index know a key.
+func (x *leakIndex) add(name string, key gossipkeys.Key) {
+	if x.pieces == nil {
+		x.pieces, x.starts = map[string]string{}, map[uint32][]int{}
+	}
+	raw := key.Bytes()
+	line := []byte(base64.StdEncoding.EncodeToString(raw))
+	x.windows(name, "", string(raw), window)
+	x.windows(name, " in hexadecimal", hex.EncodeToString(raw), 2*window)
+	x.windows(name, " in hexadecimal", strings.ToUpper(hex.EncodeToString(raw)), 2*window)
+	for at := 0; at+window <= len(raw); at++ {
+		part := raw[at : at+window]
+		for _, quoted := range []string{strconv.Quote(string(part)), strconv.QuoteToASCII(string(part))} {
+			x.piece(name, " quoted", quoted[1:len(quoted)-1])
+		}
+		x.piece(name, " as numbers", strings.Trim(fmt.Sprint(part), "[]"))
+		x.piece(name, " as numbers", strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", part), "[]byte{"), "}"))
+	}
+	for skipped := range 3 {
+		x.windows(name, " in base64", inner(base64.StdEncoding, raw, skipped), 10)
+		x.windows(name, " in base64", inner(base64.URLEncoding, raw, skipped), 10)
+		x.windows(name, " in base64, twice", inner(base64.StdEncoding, line, skipped), 14)
+	}
+}
+
+// inner encodes data that comes after so many other bytes, without the
+// characters that depend on what is before or after.
+func inner(encoding *base64.Encoding, data []byte, before int) string {
+	text := encoding.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, before), data...))
+	const bits = 6
+	from := (8*before + bits - 1) / bits
+	return text[from : 8*(before+len(data))/bits]
+}
+
+// windows adds every window of a text that shows a key.
+func (x *leakIndex) windows(name, how, text string, size int) {
+	for at := 0; at+size <= len(text); at++ {
+		x.piece(name, how, text[at:at+size])
+	}
+}
+
+func (x *leakIndex) piece(name, how, text string) {
+	if _, known := x.pieces[text]; known {
+		return
+	}
+	x.pieces[text] = "key " + name + how
+	start := first(text)
+	for _, size := range x.starts[start] {
+		if size == len(text) {
+			return
+		}
+	}
+	x.starts[start] = append(x.starts[start], len(text))
+}
+
+func first(text string) uint32 {
+	return uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 | uint32(text[3])<<24
+}
+
+// find says which key a text gives away, and how, or returns "".
+func (x *leakIndex) find(text []byte) string {
+	var next uint32
+	for at := range text {
+		next = next>>8 | uint32(text[at])<<24
+		from := at - 3
+		for _, size := range x.starts[next] {
+			if from >= 0 && from+size <= len(text) {
+				if piece, found := x.pieces[string(text[from:from+size])]; found {
+					return piece
+				}
+			}
+		}
+	}
+	return ""
+}
