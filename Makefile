@@ -43,6 +43,7 @@ bench: $(tools)/benchstat ## Run all benchmarks, peers beside ours (COUNT, BENCH
 	$(GO) test -run '^$$' -bench '$(strip $(BENCH))' -benchmem -benchtime $(strip $(BENCHTIME)) -count $(strip $(COUNT)) ./... \
 		| grep --line-buffered -v -e 'no test files' -e '^PASS$$' | tee $(out)/bench.txt
 	$(tools)/benchstat $(out)/bench.txt
+	cd .ci/checks && $(GO) run ./cmd/benchtargets <../../$(out)/bench.txt
 
 fuzz: ## Fuzz every native fuzz target for FUZZTIME each
 	.ci/fuzz $(strip $(FUZZTIME))
