@@ -7,9 +7,9 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
-func startFaultStep(st *Story, args FaultUse) error {
+func startFaultStep(st *Story, args StartFaultArgs) error {
 	st.Tell(args.Name, "switches on the fault %s", args.Name)
-	st.stops[args.Name] = append(st.stops[args.Name], st.StartFault(args.fault()))
+	st.stops[args.Name] = append(st.stops[args.Name], st.StartFault(FaultUse(args).fault()))
 	return nil
 }
 

@@ -38,6 +38,7 @@ func (r *Registry) check(d *form.Decoder, file *File) {
 	r.checkProperties(d, file)
 	r.checkSteps(d, s, s.Steps)
 	r.checkRefs(d, file)
+	r.checkFaults(d, file)
 	r.compile(d, file)
 }
 
@@ -221,12 +222,7 @@ func (r *Registry) checkRefs(d *form.Decoder, file *File) {
 func (r *Registry) referable(file *File) map[string][]string {
 	s := &file.Scenario
 	nodes, servers := s.Cluster.NodeNames(), s.Cluster.serverNames()
-	var processes []string
-	for i, use := range s.Systems {
-		if system := file.systems[i]; system.Processes.run != nil {
-			processes = append(processes, system.Processes.run(use.Config, s.Cluster)...)
-		}
-	}
+	processes := file.processNames()
 	var library, patterns, properties []string
 	for _, p := range r.properties {
 		library = append(library, p.Name)

@@ -135,7 +135,7 @@ func knobsOf(kind *cluster.FaultKind) []knobForm {
 		i := slices.IndexFunc(kind.Knobs, func(k cluster.Knob) bool {
 			return slices.Contains(strings.Split(strings.ReplaceAll(k.Name, " ", ""), ","), looked)
 		})
-		if i < 0 && !knob.always {
+		if i < 0 && (!knob.always || !looksAt(kind, knob.name)) {
 			continue
 		}
 		if i >= 0 && kind.Knobs[i].Name == knob.name {
@@ -146,16 +146,37 @@ func knobsOf(kind *cluster.FaultKind) []knobForm {
 	return knobs
 }
 
+// looksAt reports whether a kind looks at a knob that it does not list: faults
+// that have no opportunities have no rate either, and some strike no one thing.
+func looksAt(kind *cluster.FaultKind, knob string) bool {
+	switch site := kind.Sites[0]; knob {
+	case "rate":
+		return site != cluster.SiteHeld
+	case "target":
+		return site != cluster.SiteHeld && site != cluster.SiteTimed
+	}
+	return true
+}
+
+// knobsFor lists the knobs that a fault has in a step, or in the background.
+func knobsFor(fault string, step bool) []knobForm {
+	return slices.DeleteFunc(knobsOf(cluster.LookupFault(fault)), func(k knobForm) bool { return step && k.background })
+}
+
 // decodeKnobs reads the knobs of one fault.
-func (r *Registry) decodeKnobs(d *form.Decoder, fault string, at form.Place, out *FaultKnobs) {
-	knobs := knobsOf(cluster.LookupFault(fault))
+func (r *Registry) decodeKnobs(d *form.Decoder, fault string, step bool, at form.Place, out *FaultKnobs) {
+	knobs := knobsFor(fault, step)
 	names := make([]string, len(knobs))
 	for i, knob := range knobs {
 		names[i] = knob.name
 	}
 	d.Mapping(at, "a mapping with knobs of "+fault+": "+strings.Join(names, ", "), func(name string, key, value form.Place) {
 		i := slices.Index(names, name)
-		if i < 0 {
+		switch {
+		case i < 0 && step && (name == "from" || name == "until"):
+			d.Fail(key, "%s goes with faults.add; in a step the fault begins at once, and a stopFault step ends it", name)
+			return
+		case i < 0:
 			d.FailName(key, name, names, "the fault %s has no knob %q", fault, name)
 			return
 		}
@@ -167,11 +188,11 @@ func (r *Registry) decodeKnobs(d *form.Decoder, fault string, at form.Place, out
 }
 
 // knobsSchema describes the knobs of one fault.
-func (r *Registry) knobsSchema(g *form.Generator, fault string) *jsonschema.Schema {
+func (r *Registry) knobsSchema(g *form.Generator, fault string, step bool) *jsonschema.Schema {
 	kind := cluster.LookupFault(fault)
 	object := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
 	var none FaultKnobs
-	for _, knob := range knobsOf(kind) {
+	for _, knob := range knobsFor(fault, step) {
 		object.Properties.Set(knob.name, form.WithDoc(g.Of(knob.value(&none).Type()), knob.doc))
 	}
 	return &jsonschema.Schema{Description: kind.Meaning, AnyOf: []*jsonschema.Schema{{Type: "null"}, object}}

@@ -87,7 +87,7 @@ func (r *Registry) ListFaults() string {
 	for _, p := range profiles {
 		entry(&b, "profile "+p.name, p.doc)
 	}
-	entry(&b, "every fault", "Knobs that all faults have; the others are listed with each.")
+	entry(&b, "every fault", "Knobs that nearly all faults have; the others are listed with each.")
 	knobs(&b, knobRows(commonKnobs()))
 	for _, f := range r.Faults() {
 		entry(&b, f.Name, f.Meaning)

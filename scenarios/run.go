@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
@@ -117,6 +118,10 @@ func (r *Registry) TraceSeed(file *File, seed uint64) (*Outcome, []engine.Record
 	return r.outcome(file, got, w), got.Records
 }
 
+// ofSystem reports whether a task belongs to what is under test: neither a
+// callback of the simulator, whose name is empty, nor the telling of the story.
+func ofSystem(task string) bool { return task != "" && !strings.HasPrefix(task, storyProcess+"#") }
+
 // outcome puts the engine's result into the words of the format.
 func (r *Registry) outcome(file *File, got *sim.Result, w *World) *Outcome {
 	o := &Outcome{File: file, Seed: got.Seed, Result: Held, Hash: got.Hash, Steps: got.Steps, Simulated: got.Elapsed}
@@ -138,9 +143,9 @@ func (r *Registry) outcome(file *File, got *sim.Result, w *World) *Outcome {
 		o.Result, o.Err = BadInput, evaluation
 	case errors.As(got.Err, &violation):
 		violate(violation.Property, violation.Meaning, violation.Err.Error(), violation.At)
-	case errors.As(got.Err, &panicked) && panicked.Task != "":
+	case errors.As(got.Err, &panicked) && ofSystem(panicked.Task):
 		violate(NoPanic, r.Property(NoPanic).Meaning, panicked.Error(), got.Elapsed)
-	case errors.As(got.Err, &livelock) && livelock.Task != "":
+	case errors.As(got.Err, &livelock) && ofSystem(livelock.Task):
 		violate(NoLivelock, r.Property(NoLivelock).Meaning, livelock.Error(), got.Elapsed)
 	default:
 		o.Result, o.Err = Failed, got.Err

@@ -98,7 +98,7 @@ func TestFaultsInTheBackgroundMakeTheDifference(t *testing.T) {
 		{careless, true},
 		{strings.ReplaceAll(careless, "hasty: true", "hasty: false"), false},
 		{strings.ReplaceAll(careless, "rate: 30%", "rate: 0.0001%"), false},
-		{strings.ReplaceAll(careless, "target: mirror", "target: somebody-else"), false},
+		{strings.ReplaceAll(careless, "target: mirror", "target: mirror, key: pods/*"), false},
 	} {
 		verdicts, err := r.Run(context.Background(), scenarios.Plan{Files: []*scenarios.File{parse(t, r, test.body)}, Seeds: 40})
 		if err != nil {

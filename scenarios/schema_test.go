@@ -95,6 +95,7 @@ func withoutFaults(t *testing.T, schema []byte) string {
 	strip(value)
 	definitions := value.(map[string]any)["$defs"].(map[string]any)
 	definitions["FaultUse"] = "(made from the registered faults)"
+	definitions["StartFaultArgs"] = "(made from the registered faults)"
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		t.Fatal(err)

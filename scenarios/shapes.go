@@ -18,8 +18,11 @@ type (
 	expectShape  struct{}
 	stepShape    struct{ registry *Registry }
 	systemsShape struct{ registry *Registry }
-	faultShape   struct{ registry *Registry }
-	nameShape    struct {
+	faultShape   struct {
+		registry *Registry
+		step     bool // the fault is switched on by a step
+	}
+	nameShape struct {
 		goType reflect.Type
 		doc    string
 		names  []string
@@ -180,23 +183,27 @@ func (s faultShape) Decode(d *form.Decoder, at form.Place, out reflect.Value) {
 			}
 			use.Name = name
 			if !nothing(value.Node) {
-				s.registry.decodeKnobs(d, name, value, &use.Knobs)
+				s.registry.decodeKnobs(d, name, s.step, value, &use.Knobs)
 			}
 		})
 		if ok && len(at.Node.Content) == 0 {
 			d.Fail(at, "the fault has no name")
 		}
 	}
-	out.Set(reflect.ValueOf(use))
+	out.Set(reflect.ValueOf(use).Convert(out.Type()))
 }
 
 // Schema describes the two forms of a fault.
 func (s faultShape) Schema(g *form.Generator) *jsonschema.Schema {
-	return g.Define(reflect.TypeFor[FaultUse](), func() *jsonschema.Schema {
+	goType := reflect.TypeFor[FaultUse]()
+	if s.step {
+		goType = reflect.TypeFor[StartFaultArgs]()
+	}
+	return g.Define(goType, func() *jsonschema.Schema {
 		object := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema,
 			MinProperties: ptr(uint64(1)), MaxProperties: ptr(uint64(1))}
 		for _, name := range s.registry.faultNames() {
-			object.Properties.Set(name, s.registry.knobsSchema(g, name))
+			object.Properties.Set(name, s.registry.knobsSchema(g, name, s.step))
 		}
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{form.Names(s.registry.faultNames()), object}}
 	})

@@ -140,9 +140,12 @@ func (w *World) look() {
 // state is what the system that owns the current step was built into.
 func (st *Story) state() any { return st.states[st.kind.System] }
 
+// storyProcess is the process whose tasks tell the story.
+const storyProcess = "story"
+
 // begin starts the task that tells the story.
 func (w *World) begin(r *Registry) {
-	process := w.Engine().Process("story")
+	process := w.Engine().Process(storyProcess)
 	process.Start(func(ctx context.Context) {
 		st := &Story{World: w, ctx: ctx, process: process}
 		if err := st.tellSteps(r, w.Scenario.Steps, ""); err != nil {

@@ -70,6 +70,10 @@ type ClockArgs struct {
 	Drift *Drift   `yaml:"drift" doc:"Lets the clock run faster or slower from now on, such as +200ppm."`
 }
 
+// StartFaultArgs is the fault that `startFault` switches on: as in faults.add, but
+// it begins at once.
+type StartFaultArgs FaultUse
+
 // StopFaultArgs says which faults of earlier startFault steps end.
 type StopFaultArgs struct {
 	Fault FaultName `yaml:"fault" form:"required,short" doc:"The fault to end."`

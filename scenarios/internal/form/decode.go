@@ -3,6 +3,7 @@ package form
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -75,6 +76,12 @@ func (d *Decoder) add(p Problem) {
 		p.Excerpt = ""
 	}
 	d.problems = append(d.problems, p)
+}
+
+// Failed reports whether something is known to be wrong with the value at a
+// place: what was read from it means nothing then.
+func (d *Decoder) Failed(at Place) bool {
+	return slices.ContainsFunc(d.problems, func(p Problem) bool { return p.Path == at.Path && p.Line == at.Node.Line })
 }
 
 // Secret reports whether the decoder is inside a value that may hold secrets;
