@@ -25,7 +25,8 @@ type Fault struct {
 	Rate engine.Prob
 
 	// Every is the time between two opportunities of a timed kind, over the
-	// whole cluster.
+	// whole cluster. The stroke comes at a moment of its own in the period after
+	// the opportunity.
 	Every time.Duration
 
 	// Span is how long the fault lasts, or the delay it adds.

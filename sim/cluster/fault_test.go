@@ -164,6 +164,44 @@ func TestFaultsCease(t *testing.T) {
 	}
 }
 
+// TestStrokesKeepNoGrid sees that timed faults strike between their periods, not
+// only on them, and never once they have been stopped.
+func TestStrokesKeepNoGrid(t *testing.T) {
+	every := 10 * time.Second
+	c := cluster.New(cluster.Config{
+		Nodes: 3, Engine: engine.Config{Source: engine.NewSeed(1), Trace: engine.TraceFull, Idle: engine.IdleAllowed},
+		Profile: cluster.Profile{CeaseAt: 10 * time.Minute, Faults: []cluster.Fault{
+			{Kind: "partition", Rate: 500_000, Every: every}, {Kind: "node-crash", Rate: 500_000, Every: every},
+		}},
+	})
+	defer c.Close()
+	res := c.Engine().RunUntil(20 * time.Minute)
+	strokes, onGrid := 0, 0
+	quarters := map[time.Duration]bool{}
+	for _, r := range res.Records {
+		if r.Kind != "fault" || r.Verb != "partition" && r.Verb != "node-crash" {
+			continue
+		}
+		strokes++
+		if r.At%every == 0 {
+			onGrid++
+		}
+		quarters[r.At%every*4/every] = true
+		if r.At > 10*time.Minute {
+			t.Errorf("%s at %v, after faults have ceased", r.Verb, r.At)
+		}
+	}
+	if strokes < 40 || onGrid > 0 || len(quarters) != 4 {
+		t.Errorf("%d strokes, %d of them on the grid, in %d quarters of the period", strokes, onGrid, len(quarters))
+	}
+	l := newLab(t, cluster.Config{Profile: cluster.Profile{Faults: []cluster.Fault{{Kind: "node-crash", Every: every}}}},
+		strikes("node-crash/0", 0), pick("when/node-crash/0/1", 0, uint64(5*time.Second)))
+	for _, at := range []time.Duration{14, 16} {
+		l.at(at*time.Second, func() { l.say("down: %v", l.c.Node("node-1").Down()) })
+	}
+	l.run(20*time.Second, "14000: down: false", "16000: down: true")
+}
+
 func TestProfiles(t *testing.T) {
 	kinds := func(p cluster.Profile) (names []string) {
 		for _, f := range p.Faults {

@@ -23,6 +23,7 @@ type activeFault struct {
 	id      int
 	slot    int
 	tick    engine.Timer
+	due     engine.Timer // of a stroke within the present period
 	stopped bool
 }
 
@@ -94,6 +95,7 @@ func (c *Cluster) stopFault(a *activeFault) {
 	}
 	a.stopped = true
 	a.tick.Cancel()
+	a.due.Cancel()
 	c.faults.active = slices.DeleteFunc(c.faults.active, func(x *activeFault) bool { return x == a })
 	for _, o := range slices.Clone(c.faults.ongoing) {
 		if o.fault == a {
@@ -126,14 +128,20 @@ func (c *Cluster) aimAll() {
 	}
 }
 
-// tick gives a timed fault its next opportunity, one period from now.
+// tick gives a timed fault its next opportunity, one period from now. A stroke
+// comes at any moment of the period that follows: on the grid of the periods,
+// strokes would coincide with each other and with timers of whole seconds, and
+// would never come between them.
 func (c *Cluster) tick(a *activeFault) {
 	a.tick = c.eng.After(a.fault.Every, func(any) {
 		a.slot++
 		c.tick(a)
-		if c.eng.Stream("fault/"+a.kind.Name, itoa(a.id)).Hit(a.fault.Rate) {
-			c.stroke(a, itoa(a.slot))
+		if !c.eng.Stream("fault/"+a.kind.Name, itoa(a.id)).Hit(a.fault.Rate) {
+			return
 		}
+		slot := itoa(a.slot)
+		wait := c.eng.Stream("when/"+a.kind.Name, itoa(a.id)+"/"+slot).Duration(engine.Dist{Max: a.fault.Every - 1})
+		a.due = c.eng.After(wait, func(any) { c.stroke(a, slot) }, nil)
 	}, nil)
 }
 
