@@ -20,6 +20,7 @@ type Failure struct {
 	Small    engine.Schedule // the history as it was shrunk
 	Tries    int             // runs made to shrink it
 	Replay   string          // path of the replay file; empty if it could not be written
+	Unsaved  error           // why it could not be written
 }
 
 // ReplayFile is the content of a replay file: the scenario's text and the
@@ -56,12 +57,13 @@ func (r *Registry) Investigate(o *Outcome, budget sim.Budget, folder string) (*F
 	f := &Failure{
 		Outcome: r.outcome(o.File, small, w), Records: small.Records,
 		Original: report.Failure.First.Schedule, Small: small.Schedule, Tries: report.Failure.Tries,
+		Unsaved: report.Failure.Unsaved,
 	}
 	f.Seed = o.Seed
 	if report.Failure.Replay != "" {
-		f.Replay, err = addScenario(report.Failure.Replay, f.Outcome)
+		f.Replay, f.Unsaved = addScenario(report.Failure.Replay, f.Outcome)
 	}
-	return f, err
+	return f, nil
 }
 
 // addScenario puts the scenario's text into a replay file, so that the file

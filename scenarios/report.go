@@ -91,6 +91,9 @@ func (s Style) Failure(f *Failure, command string) string {
 	} else {
 		fmt.Fprintf(&b, "  repeat   %s\n", command)
 	}
+	if f.Unsaved != nil {
+		b.WriteString(form.Wrap("  warning  ", "there is no replay file: "+f.Unsaved.Error(), lineWidth))
+	}
 	return b.String()
 }
 

@@ -24,6 +24,10 @@ type Failure struct {
 
 	// Replay is the file that repeats Small, or empty if it was not written.
 	Replay string
+
+	// Unsaved says why there is no replay file although one was wanted. What was
+	// found is no less true for that.
+	Unsaved error
 }
 
 // Story tells the smallest failing run in plain words.
@@ -51,6 +55,9 @@ func (f *Failure) String() string {
 		f.First.Seed, sizeText(f.First.Schedule), sizeText(f.Small.Schedule), count(f.Tries, "run"))
 	if f.Replay != "" {
 		fmt.Fprintf(&b, "replay: %s\n", f.Replay)
+	}
+	if f.Unsaved != nil {
+		fmt.Fprintf(&b, "no replay file: %v\n", f.Unsaved)
 	}
 	return b.String()
 }
@@ -89,7 +96,8 @@ func (o *Options) investigate(seed uint64, build Build) (*Failure, error) {
 	return o.reduce(first, build)
 }
 
-// reduce shrinks a recorded failing run.
+// reduce shrinks a recorded failing run. An error says that the failure did not
+// repeat.
 func (o *Options) reduce(first *Result, build Build) (*Failure, error) {
 	f := &Failure{First: first}
 	want := first.signature()
@@ -111,9 +119,8 @@ func (o *Options) reduce(first *Result, build Build) (*Failure, error) {
 	if o.Artifacts == NoArtifacts {
 		return f, nil
 	}
-	path, err := newReplay(o.Name, f.Small).Save(o.Artifacts)
-	f.Replay = path
-	return f, err
+	f.Replay, f.Unsaved = newReplay(o.Name, f.Small).Save(o.Artifacts)
+	return f, nil
 }
 
 // shrink looks for a smaller schedule that fails in the same way. Its time is

@@ -171,6 +171,16 @@ func TestAViolationIsToldShrunkAndReplayed(t *testing.T) {
 	}
 }
 
+func TestAReplayThatCannotBeWrittenHidesNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seedbed(t, "run", "testdata/breaks.yaml", "--shrink", "0s", "--replays", filepath.Join(file, "replays")).wants(t, exitViolated,
+		"copies without an original: 1", `writes "one" into the original a`, "seedbed run testdata/breaks.yaml --seed 0",
+		"  warning  there is no replay file: ", "not a directory")
+}
+
 func TestAReplayOfAnotherProgramIsNoticed(t *testing.T) {
 	folder := t.TempDir()
 	seedbed(t, "run", "testdata/breaks.yaml", "--replays", folder, "--shrink", "0s")
