@@ -124,6 +124,18 @@ func (s Style) Trouble(v *Verdict) string {
 	return b.String()
 }
 
+// Unexplained says that the run that decides against a scenario could not be
+// looked into.
+func (s Style) Unexplained(v *Verdict, err error) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s %s, seed %d\n", s.paint(red, "ERROR"), v.File.Metadata.Name, v.Bad.Seed)
+	b.WriteString(form.Wrap("  violates ", v.Bad.Property+", at "+clockText(v.Bad.At)+": "+v.Bad.Found, lineWidth))
+	for line := range strings.Lines("but the run could not be looked into: " + err.Error()) {
+		b.WriteString(form.Wrap("  ", line, lineWidth))
+	}
+	return b.String()
+}
+
 // Summary is what all verdicts together covered.
 type Summary struct {
 	Interrupted             bool // not all runs were made, so there is no verdict

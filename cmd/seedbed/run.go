@@ -132,10 +132,9 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 		return err
 	}
 	verdicts, interrupted := s.explore(ctx)
+	code := exitOK
 	if interrupted == nil {
-		if err := s.explain(ctx, verdicts); err != nil {
-			return err
-		}
+		code = s.explain(ctx, verdicts)
 	}
 	if junit != nil {
 		if err := errors.Join(scenarios.WriteJUnit(junit, verdicts, s.texts), junit.Close()); err != nil {
@@ -153,7 +152,10 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 	case interrupted != nil:
 		return &exit{exitInterrupted, fmt.Sprintf("interrupted after %d of %s", sum.Runs, scenarios.Count(s.plan.Runs(), "run"))}
 	}
-	return codeOf(verdicts)
+	if code = max(code, codeOf(verdicts)); code != exitOK {
+		return &exit{code: code}
+	}
+	return nil
 }
 
 // openJUnit opens the report before anything runs, so that a bad path is told at
@@ -195,8 +197,10 @@ func (s *session) print(text string) {
 }
 
 // explain shows each scenario that is not in order: the first violation shrunk
-// and told, or what else is wrong.
-func (s *session) explain(ctx context.Context, verdicts []scenarios.Verdict) error {
+// and told, or what else is wrong. It returns the exit code for violations that
+// could not be explained.
+func (s *session) explain(ctx context.Context, verdicts []scenarios.Verdict) int {
+	code := exitOK
 	for i := range verdicts {
 		v := &verdicts[i]
 		switch {
@@ -204,27 +208,26 @@ func (s *session) explain(ctx context.Context, verdicts []scenarios.Verdict) err
 			continue
 		case v.Bad != nil && v.Bad.Result == scenarios.Violated && ctx.Err() == nil:
 			if err := s.explainViolation(v); err != nil {
-				return err
+				s.tell(v, s.style.Unexplained(v, err))
+				code = exitEngine
 			}
 		case v.Err != nil:
 			s.tell(v, s.style.Trouble(v))
 		}
 	}
-	return nil
+	return code
 }
 
+// explainViolation shrinks and tells the run that decides against a scenario. An
+// error says that the engine failed, so that there is nothing to tell.
 func (s *session) explainViolation(v *scenarios.Verdict) error {
 	budget := sim.Budget{Time: s.flags.shrink}
 	if s.flags.shrink == 0 {
 		budget.Runs = -1
 	}
 	failure, err := s.registry.Investigate(v.Bad, budget, s.flags.replays)
-	var nondeterminism *sim.NondeterminismError
-	switch {
-	case errors.As(err, &nondeterminism):
-		return &exit{exitEngine, fmt.Sprintf("%s: %v", v.File.Metadata.Name, err)}
-	case failure == nil:
-		return &exit{exitEngine, fmt.Sprintf("%s, seed %d: the failing run could not be investigated: %v", v.File.Metadata.Name, v.Bad.Seed, err)}
+	if err != nil {
+		return err
 	}
 	command := fmt.Sprintf("seedbed run %s --seed %d", v.File.Path, v.Bad.Seed)
 	if failure.Replay != "" {
@@ -247,7 +250,7 @@ func (s *session) tell(v *scenarios.Verdict, text string) {
 
 // codeOf is the exit code of all verdicts: the engine's failures weigh most,
 // since no other verdict can be trusted then.
-func codeOf(verdicts []scenarios.Verdict) error {
+func codeOf(verdicts []scenarios.Verdict) int {
 	code := exitOK
 	for i := range verdicts {
 		v := &verdicts[i]
@@ -261,10 +264,7 @@ func codeOf(verdicts []scenarios.Verdict) error {
 			code = max(code, exitViolated)
 		}
 	}
-	if code == exitOK {
-		return nil
-	}
-	return &exit{code: code}
+	return code
 }
 
 // showRun makes one run with its whole trace, and writes it where it is wanted.
