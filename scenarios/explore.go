@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -123,7 +124,7 @@ func (e *exploration) work(ctx context.Context) {
 		if !ok {
 			return
 		}
-		e.finish(i, e.registry.runJob(e.jobs[i], e.plan.Verify))
+		e.finish(i, e.registry.guarded(e.jobs[i], e.plan.Verify))
 	}
 }
 
@@ -192,6 +193,17 @@ func (e *exploration) judge(file *File, outcomes []*Outcome, partly bool) {
 	if e.plan.Judged != nil {
 		e.plan.Judged(&v)
 	}
+}
+
+// guarded is runJob that survives a mistake of the simulator: the outcome names
+// the run, and all other runs are made.
+func (r *Registry) guarded(j job, verify bool) (o *Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = &Outcome{File: j.file, Seed: j.seed, Result: Failed, Err: fmt.Errorf("panic in the simulator: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	return r.runJob(j, verify)
 }
 
 // runJob makes one run, twice if asked for.

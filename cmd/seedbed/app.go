@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -48,11 +49,26 @@ func badInput(format string, args ...any) error {
 	return &exit{exitBadInput, fmt.Sprintf(format, args...)}
 }
 
-// main runs the command with its arguments and returns the exit code.
-func (a *app) main(ctx context.Context, args []string) int {
+// recovered turns a panic into an error with exit code 3: Go's own code for a
+// panic is 2, which here means bad input. It is deferred; what was being done is
+// part of the message.
+func recovered(what string, err *error) {
+	if r := recover(); r != nil {
+		*err = &exit{exitEngine, fmt.Sprintf("%s: the program has a mistake: panic: %v\n%s", what, r, debug.Stack())}
+	}
+}
+
+// execute runs the command with its arguments.
+func (a *app) execute(ctx context.Context, args []string) (err error) {
+	defer recovered("seedbed "+strings.Join(args, " "), &err)
 	root := a.command()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	return root.ExecuteContext(ctx)
+}
+
+// main runs the command with its arguments and returns the exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	err := a.execute(ctx, args)
 	var e *exit
 	switch {
 	case err == nil:

@@ -218,9 +218,15 @@ func (s *session) explain(ctx context.Context, verdicts []scenarios.Verdict) int
 	return code
 }
 
+// runName names one run in messages.
+func runName(file *scenarios.File, seed uint64) string {
+	return fmt.Sprintf("%s, seed %d", file.Metadata.Name, seed)
+}
+
 // explainViolation shrinks and tells the run that decides against a scenario. An
 // error says that the engine failed, so that there is nothing to tell.
-func (s *session) explainViolation(v *scenarios.Verdict) error {
+func (s *session) explainViolation(v *scenarios.Verdict) (err error) {
+	defer recovered(runName(v.File, v.Bad.Seed), &err)
 	budget := sim.Budget{Time: s.flags.shrink}
 	if s.flags.shrink == 0 {
 		budget.Runs = -1
@@ -268,7 +274,8 @@ func codeOf(verdicts []scenarios.Verdict) int {
 }
 
 // showRun makes one run with its whole trace, and writes it where it is wanted.
-func (s *session) showRun(file *scenarios.File) error {
+func (s *session) showRun(file *scenarios.File) (err error) {
+	defer recovered(runName(file, s.plan.First), &err)
 	_, records := s.registry.TraceSeed(file, s.plan.First)
 	if s.flags.trace != "" {
 		out, err := os.Create(s.flags.trace)

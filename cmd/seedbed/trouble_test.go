@@ -62,3 +62,18 @@ func TestWhatCannotBeExplainedIsReportedAllTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestAPanicOfTheProgramIsNotBadInput: Go ends a program that panics with exit
+// code 2.
+func TestAPanicOfTheProgramIsNotBadInput(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{registry: scenarios.MustNew(), out: &out, err: &out, library: func() ([]*scenarios.File, error) { panic("no shelf") }}
+	if code := a.main(context.Background(), []string{"check"}); code != exitEngine {
+		t.Errorf("exit code %d", code)
+	}
+	for _, part := range []string{"seedbed: seedbed check: the program has a mistake: panic: no shelf\n", "trouble_test.go"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("%q is not said:\n%s", part, out.String())
+		}
+	}
+}
