@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/sim/cluster"
@@ -231,21 +232,36 @@ func healStep(st *Story, _ HealArgs) error {
 	return nil
 }
 
+// clock is what steps have made of the wall clock of a node.
+type clock struct {
+	offset time.Duration
+	drift  int64 // parts per million
+}
+
+// clockStep moves the clock from where earlier steps have left it, or changes its
+// drift, and leaves alone what it does not name.
 func clockStep(st *Story, args ClockArgs) error {
 	node := st.Cluster.Node(st.Node(args.Node))
-	var step time.Duration
-	var drift int64
-	text := ""
+	c := st.clocks[node.Name()]
+	var changes []string
 	if args.Step != nil {
-		step = time.Duration(*args.Step)
-		text = " is off by " + args.Step.String()
+		c.offset += time.Duration(*args.Step)
+		text := "moves by " + args.Step.String()
+		if c.offset != time.Duration(*args.Step) {
+			text += ", to be off by " + Offset(c.offset).String()
+		}
+		changes = append(changes, text)
 	}
 	if args.Drift != nil {
-		drift = int64(*args.Drift)
-		text += " drifts by " + args.Drift.String()
+		c.drift = int64(*args.Drift)
+		changes = append(changes, "drifts by "+args.Drift.String()+" from now on")
 	}
-	st.Tell(node.Name(), "from now on the clock of %s%s", node.Name(), text)
-	node.SetClock(step, drift)
+	if st.clocks == nil {
+		st.clocks = map[string]clock{}
+	}
+	st.clocks[node.Name()] = c
+	st.Tell(node.Name(), "the clock of %s %s", node.Name(), strings.Join(changes, " and "))
+	node.SetClock(c.offset, c.drift)
 	return nil
 }
 

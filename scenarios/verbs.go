@@ -66,8 +66,8 @@ type HealArgs struct {
 // ClockArgs changes the wall clock of a node.
 type ClockArgs struct {
 	Node  NodeName `yaml:"node" form:"required" doc:"The node whose wall clock changes; sleeping and deadlines are not affected by step."`
-	Step  *Offset  `yaml:"step" doc:"Moves the clock once by this much, such as +5s or -2m."`
-	Drift *Drift   `yaml:"drift" doc:"Lets the clock run faster or slower from now on, such as +200ppm."`
+	Step  *Offset  `yaml:"step" doc:"Moves the clock once by this much, such as +5s or -2m, from where earlier steps have left it."`
+	Drift *Drift   `yaml:"drift" doc:"Lets the clock run faster or slower from now on, such as +200ppm; +0ppm lets it run true again."`
 }
 
 // StartFaultArgs is the fault that `startFault` switches on: as in faults.add, but

@@ -24,6 +24,7 @@ type World struct {
 	stops   map[string][]func() // ends the faults that steps switched on, by kind
 	frozen  map[string][]func() // lets go on what steps have paused, by target
 	heals   []func()            // mends the cuts that steps made
+	clocks  map[string]clock    // as steps have set them, by node
 	calm    bool                // the story is told and faults have ceased
 	waiting []*waiter
 	end     ending
