@@ -68,6 +68,20 @@ func fieldRows(config reflect.Value) [][2]string {
 	return rows
 }
 
+// ListFiles describes scenarios: what each shows, and how it is run.
+func ListFiles(files []*File) string {
+	var b strings.Builder
+	for _, file := range files {
+		expect := "pass"
+		if file.Expect.Violates != "" {
+			expect = "violates " + file.Expect.Violates
+		}
+		entry(&b, file.Metadata.Name, file.Metadata.Description)
+		knobs(&b, [][2]string{{"file", file.Path}, {"expect", expect}, {"seeds", thousands(uint64(file.Explore.Seeds))}})
+	}
+	return b.String()
+}
+
 // ListProperties describes the property library.
 func (r *Registry) ListProperties() string {
 	var b strings.Builder

@@ -97,6 +97,7 @@ func (a *app) command() *cobra.Command {
 		Short: "Run scenarios in simulated clusters",
 		Long:  about,
 		Example: `  seedbed run                          the built-in scenarios
+  seedbed run safe-rotation            one of them; seedbed list scenarios
   seedbed run my.yaml --seeds 1000     one of your own, 1,000 histories
   seedbed check scenarios/             only validate
   seedbed replay FILE                  repeat one history, step for step`,
@@ -168,40 +169,4 @@ func flagError(cmd *cobra.Command, err error) error {
 		return badInput("%s has no flag --%s%s The flags are %s.", cmd.CommandPath(), unknown.GetSpecifiedName(), orStop(hint), strings.Join(names, ", "))
 	}
 	return badInput("%s: %v", cmd.CommandPath(), err)
-}
-
-// readProblems turns an error of reading scenario files into the command's
-// answer. Mistakes in files are shown in full.
-func (a *app) readProblems(err error) error {
-	var problems scenarios.Problems
-	if !errors.As(err, &problems) {
-		return badInput("%v", err)
-	}
-	fmt.Fprint(a.err, problems.Report())
-	var files []string
-	for _, p := range problems {
-		if !slices.Contains(files, p.File) {
-			files = append(files, p.File)
-		}
-	}
-	return badInput("%s in %s; nothing was run", scenarios.Count(len(problems), "mistake"), scenarios.Count(len(files), "file"))
-}
-
-// read reads the files at the paths, or the built-in library without any.
-func (a *app) read(paths []string) ([]*scenarios.File, error) {
-	if len(paths) > 0 {
-		files, err := a.registry.Read(paths...)
-		if err != nil {
-			return nil, a.readProblems(err)
-		}
-		return files, nil
-	}
-	files, err := a.library()
-	if err != nil {
-		return nil, a.readProblems(err)
-	}
-	if len(files) == 0 {
-		return nil, badInput("this program has no built-in scenarios; give a scenario file or a folder")
-	}
-	return files, nil
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -71,14 +72,15 @@ func TestMistakesOnTheCommandLineGetOneClearLine(t *testing.T) {
 		{[]string{"run", "--shrink", "-3s"}, `seedbed: --shrink -3s: write a time such as 10s, or 0s to leave histories as found`},
 		{[]string{"run", "--shrink", "3"}, `seedbed: --shrink does not take "3": time for making each failing history small, such as 10s; 0s leaves it as found`},
 		{[]string{"run", "testdata/hods.yaml"}, `seedbed: testdata/hods.yaml does not exist; did you mean "testdata/holds.yaml"?`},
+		{[]string{"run", "orphn"}, `seedbed: "orphn" is neither a file nor a built-in scenario; did you mean "orphan"?`},
 		{[]string{"run", "nowhere"}, `seedbed: nowhere does not exist; give a scenario file, or a folder with *.yaml files`},
 		{[]string{"run", "--junit", "nowhere/x.xml"}, `seedbed: --junit: open nowhere/x.xml: no such file or directory`},
 		{[]string{"run", "--story", "--seed", "1"}, `seedbed: --trace and --story show one run, but the paths name 2 scenarios; give one file`},
 		{[]string{"replay"}, `seedbed: seedbed replay takes one replay file; 0 were given`},
 		{[]string{"replay", "testdata/holds.yaml"}, `seedbed: testdata/holds.yaml is not a replay file: invalid character 'a' looking for beginning of value`},
 		{[]string{"replay", "nowhere.json"}, `seedbed: nowhere.json does not exist`},
-		{[]string{"list"}, `seedbed: say what to list: seedbed list systems|properties|faults|steps`},
-		{[]string{"list", "stepps"}, `seedbed: "stepps" is not a command of seedbed list; did you mean "steps"? The commands are faults, properties, steps, systems.`},
+		{[]string{"list"}, `seedbed: say what to list: seedbed list scenarios|systems|properties|faults|steps`},
+		{[]string{"list", "stepps"}, `seedbed: "stepps" is not a command of seedbed list; did you mean "steps"? The commands are faults, properties, scenarios, steps, systems.`},
 		{[]string{"list", "steps", "all"}, `seedbed: seedbed list steps takes nothing more; leave out "all"`},
 		{[]string{"schema", "x"}, `seedbed: seedbed schema takes no arguments; leave out "x"`},
 		{[]string{"version", "x"}, `seedbed: seedbed version takes no arguments; leave out "x"`},
@@ -307,6 +309,34 @@ func TestCheck(t *testing.T) {
 	seedbed(t, "check", "testdata").wants(t, exitBadInput, "misspelt.yaml:10:5")
 }
 
+// TestBuiltInScenariosHaveNames runs them from a folder that does not have them.
+func TestBuiltInScenariosHaveNames(t *testing.T) {
+	source, err := os.ReadFile("testdata/holds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := scenarios.MustNew(mirror.System())
+	library := func() ([]*scenarios.File, error) {
+		return registry.ReadFS(fstest.MapFS{"01-holds.yaml": {Data: source}}, "mirror")
+	}
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"holds", "mirror/01-holds.yaml", "mirror", "mirror/"} {
+		var out bytes.Buffer
+		a := &app{registry: registry, out: &out, err: &out, library: library}
+		if code := a.main(context.Background(), []string{"run", name, "--seed", "0"}); code != exitOK || !strings.Contains(out.String(), "1 scenario, 1 run") {
+			t.Errorf("%s: exit code %d\n%s", name, code, out.String())
+		}
+	}
+	if err := os.WriteFile("own.yaml", source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	a := &app{registry: registry, out: &out, err: &out, library: library}
+	if code := a.main(context.Background(), []string{"check", "own.yaml", "holds"}); code != exitBadInput || !strings.Contains(out.String(), "are both called \"holds\"") {
+		t.Errorf("exit code %d\n%s", code, out.String())
+	}
+}
+
 func TestTheStoryAndTheTraceOfOneRun(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace.jsonl")
 	got := seedbed(t, "run", "testdata/holds.yaml", "--seed", "1", "--story", "--trace", trace)
@@ -324,11 +354,12 @@ func TestTheStoryAndTheTraceOfOneRun(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
+	seedbed(t, "list", "scenarios").wants(t, exitOK, "orphan\n    ", "      file    testdata/orphan.yaml\n", "      expect  violates mirror.no-orphans\n")
 	seedbed(t, "list", "systems").wants(t, exitOK, "mirror\n    A controller that keeps a copy", "forgetful")
 	seedbed(t, "list", "properties").wants(t, exitOK, "mirror.no-orphans\n", "story-completes\n", "Checked in every run.")
 	seedbed(t, "list", "faults").wants(t, exitOK, "profile stormy\n", "api-loss-response\n", "      rate ")
 	seedbed(t, "list", "steps").wants(t, exitOK, "mirror.set\n", "      - crash: {target: node-1, downFor: 20s}\n")
-	for _, what := range []string{"systems", "properties", "faults", "steps"} {
+	for _, what := range []string{"scenarios", "systems", "properties", "faults", "steps"} {
 		for line := range strings.Lines(seedbed(t, "list", what).out) {
 			if len([]rune(line)) > 81 {
 				t.Errorf("list %s: wider than 80 columns: %s", what, line)

@@ -10,11 +10,12 @@ import (
 
 func (a *app) checkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "check [PATH]…",
+		Use:   "check [PATH|NAME]…",
 		Short: "Validate scenario files without running them",
 		Long: `Validate scenario files, or all *.yaml files below a folder, and run nothing.
 Every mistake is told with its place, what is allowed there, and what was
 probably meant. Without a path the built-in library is checked.
+A built-in scenario may be named as seedbed list scenarios shows it.
 
 Exit codes: 0 all files are valid; 2 some are not.`,
 		Example: "  seedbed check scenarios/",

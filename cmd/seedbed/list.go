@@ -12,19 +12,33 @@ import (
 // lists are the things that seedbed list shows.
 var lists = []struct {
 	name, short string
-	show        func(*scenarios.Registry) string
+	show        func(*app) (string, error)
 }{
-	{"systems", "What scenarios can run, with the configuration of each", (*scenarios.Registry).ListSystems},
-	{"properties", "What must hold, and what it means when it does not", (*scenarios.Registry).ListProperties},
-	{"faults", "What can go wrong, with the knobs of each", (*scenarios.Registry).ListFaults},
-	{"steps", "What a story can consist of, with an example of each", (*scenarios.Registry).ListSteps},
+	{"scenarios", "The built-in scenarios, and what each is written to show", (*app).listScenarios},
+	{"systems", "What scenarios can run, with the configuration of each", registered((*scenarios.Registry).ListSystems)},
+	{"properties", "What must hold, and what it means when it does not", registered((*scenarios.Registry).ListProperties)},
+	{"faults", "What can go wrong, with the knobs of each", registered((*scenarios.Registry).ListFaults)},
+	{"steps", "What a story can consist of, with an example of each", registered((*scenarios.Registry).ListSteps)},
+}
+
+// registered is a list of what the registry knows.
+func registered(list func(*scenarios.Registry) string) func(*app) (string, error) {
+	return func(a *app) (string, error) { return list(a.registry), nil }
+}
+
+func (a *app) listScenarios() (string, error) {
+	files, err := a.read(nil)
+	if err != nil {
+		return "", err
+	}
+	return scenarios.ListFiles(files), nil
 }
 
 func (a *app) listCommand() *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List systems, properties, faults or steps",
+		Short: "List scenarios, systems, properties, faults or steps",
 		Args:  cobra.ArbitraryArgs,
 	}
 	for _, l := range lists {
@@ -36,8 +50,12 @@ func (a *app) listCommand() *cobra.Command {
 				if len(args) > 0 {
 					return badInput("seedbed list %s takes nothing more; leave out %q", l.name, args[0])
 				}
-				fmt.Fprint(a.out, l.show(a.registry))
-				return nil
+				text, err := l.show(a)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprint(a.out, text)
+				return err
 			},
 		})
 	}

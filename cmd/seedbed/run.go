@@ -31,15 +31,17 @@ type runFlags struct {
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [PATH]…",
+		Use:   "run [PATH|NAME]…",
 		Short: "Run scenarios on many seeds; without a path, the built-in ones",
 		Long: `Run scenario files, or all *.yaml files below a folder, each on many seeds.
-Without a path the built-in library is run.
+A built-in scenario is named as seedbed list scenarios shows it. Without a path
+or name the whole built-in library is run.
 
 Exit codes: 0 every scenario showed what it is written to show; 1 a property
 failed, or an expected violation was not seen; 2 bad input; 3 the engine itself
 failed; 130 interrupted.`,
 		Example: `  seedbed run
+  seedbed run safe-rotation --seeds 200
   seedbed run scenarios/ --seeds 200 --workers 8
   seedbed run my.yaml --seed 7 --story
   seedbed run my.yaml -o json --junit report.xml`,
