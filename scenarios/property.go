@@ -50,6 +50,7 @@ const (
 	StoryCompletes = "story-completes"
 	NoPanic        = "no-panic"
 	NoLivelock     = "no-livelock"
+	NoDeadlock     = "no-deadlock"
 )
 
 var storyCompletes = &Property{Name: StoryCompletes,
@@ -61,6 +62,7 @@ func builtinProperties() []*Property {
 		storyCompletes,
 		{Name: NoPanic, Meaning: "No process panics: a panic kills the whole process, and it comes back with the same input."},
 		{Name: NoLivelock, Meaning: "No process keeps a processor busy without virtual time moving: it would burn a core and starve its neighbours."},
+		{Name: NoDeadlock, Meaning: "No task waits for ever for a lock, an answer or another task: its work would never be done, and nothing would say so."},
 	}
 }
 

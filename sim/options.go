@@ -14,12 +14,14 @@ type Options struct {
 	// Name of the check; Check takes that of the test.
 	Name string
 
-	// Cluster is its shape. Engine.Source, Record and Trace are set here, and
+	// Cluster is its shape. In it, Engine.Source, Record and Trace are set here, and
 	// Engine.Strict wherever it is cheap, so that a go statement in code under
 	// test is noticed. Engine.Stall, a minute unless set, is the real time after
 	// which a task that does not yield ends the program with status 3 and a
 	// message that names the check and the seed, unless Engine.OnStall does
-	// otherwise; negative means that nobody looks.
+	// otherwise; negative means that nobody looks. Engine.Patience, five minutes
+	// unless set, is how long in virtual time and without faults a task may wait
+	// for an answer, a lock or another task; negative means for ever.
 	Cluster cluster.Config
 
 	// Horizon is the virtual length of a run; zero means ten minutes.

@@ -13,11 +13,17 @@ import (
 // time-out, which would not say which seed it was.
 const defaultStall = time.Minute
 
+// defaultPatience is the virtual time after which a task that waits for an answer,
+// a lock or another task counts as deadlocked. It is longer than what is left of
+// an API call when faults cease.
+const defaultPatience = 5 * time.Minute
+
 // stallStatus is the exit status of a program that a stall has ended.
 const stallStatus = 3
 
-// watch lets the engine notice code that leaves the simulation: a goroutine of
-// its own, a lock or channel of the real world.
+// watch lets the engine notice code that leaves the simulation, with a goroutine
+// of its own or a lock or channel of the real world, and code that waits for
+// ever.
 func (o *Options) watch(cfg *engine.Config, seed uint64) {
 	cfg.Strict = cfg.Strict || engine.CheapIdentity
 	switch {
@@ -25,6 +31,12 @@ func (o *Options) watch(cfg *engine.Config, seed uint64) {
 		cfg.Stall = defaultStall
 	case cfg.Stall < 0:
 		cfg.Stall = 0
+	}
+	switch {
+	case cfg.Patience == 0:
+		cfg.Patience = defaultPatience
+	case cfg.Patience < 0:
+		cfg.Patience = 0
 	}
 	if cfg.OnStall == nil {
 		cfg.OnStall = func(s *engine.StallError) { o.stalled(seed, s) }

@@ -14,6 +14,7 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // alone is a world with one process.
@@ -94,4 +95,54 @@ func TestStallNamesCheckAndSeed(t *testing.T) {
 		lock.Lock()
 		lock.Lock()
 	}))
+}
+
+// TestDeadlockInACluster is a process whose two tasks take two locks in opposite
+// order, in a cluster in which something always happens.
+func TestDeadlockInACluster(t *testing.T) {
+	o := small()
+	o.Horizon = time.Hour
+	r := sim.RunSeed(o, 1, func(w *sim.World) {
+		tick(w)
+		alone(func(ctx context.Context, env *cluster.Env) {
+			a, b := env.Sim().NewMutex(), env.Sim().NewMutex()
+			g := env.Clock.NewGroup(ctx)
+			take := func(first, second sync.Locker) func(ctx context.Context) {
+				return func(ctx context.Context) {
+					first.Lock()
+					_ = env.Kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, &corev1.ConfigMap{})
+					second.Lock()
+				}
+			}
+			g.Go("one", take(a, b))
+			g.Go("other", take(b, a))
+			g.Wait()
+		})(w)
+	})
+	var dead *engine.DeadlockError
+	if !errors.As(r.Err, &dead) {
+		t.Fatalf("the run ends with %v", r.Err)
+	}
+	const want = `task p#1/main.1 waits at "join one" since 0s, task p#1/one.1 waits at "lock" since `
+	if !strings.Contains(dead.Error(), want) || dead.At > time.Minute {
+		t.Errorf("%v, want %s", dead, want)
+	}
+}
+
+// TestWaitsAreExcusedWhileFaultsLast asks something that nobody answers, in a run
+// whose faults cease after twenty minutes.
+func TestWaitsAreExcusedWhileFaultsLast(t *testing.T) {
+	o := small()
+	o.Horizon = time.Hour
+	o.Cluster.Profile = sim.Stormy().Only("api-latency").Until(20 * time.Minute)
+	r := sim.RunSeed(o, 1, func(w *sim.World) {
+		tick(w)
+		alone(func(ctx context.Context, env *cluster.Env) {
+			_ = env.Sim().Await(ctx, engine.Op{Verb: "ask"}, func(*engine.Wait) {})
+		})(w)
+	})
+	var dead *engine.DeadlockError
+	if !errors.As(r.Err, &dead) || dead.At < 25*time.Minute || dead.At > 26*time.Minute {
+		t.Errorf("the run ends with %v, want a deadlock about five minutes after faults have ceased", r.Err)
+	}
 }

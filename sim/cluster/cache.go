@@ -146,12 +146,14 @@ func (i *Informer) serves(namespace, name string) bool {
 	return (i.namespace == "" || i.namespace == namespace) && (i.name == "" || i.name == name)
 }
 
-// wait parks the running task until the informer has listed once.
+// wait parks the running task until the informer has listed once. That may take
+// for ever and is no deadlock: its reflector never gives up, whether the API server
+// is away or refuses.
 func (i *Informer) wait(ctx context.Context) error {
 	if i.synced {
 		return nil
 	}
-	op := engine.Op{Verb: "sync", Key: i.kind.resource.Resource}
+	op := engine.Op{Verb: "sync", Key: i.kind.resource.Resource, Idle: true}
 	return i.proc.proc.Await(ctx, op, func(w *engine.Wait) { i.waiters = append(i.waiters, w) })
 }
 

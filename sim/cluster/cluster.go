@@ -48,10 +48,14 @@ type Cluster struct {
 // processes, then Run.
 func New(cfg Config) *Cluster {
 	cfg = cfg.withDefaults()
+	var c *Cluster
+	if cfg.Engine.Excused == nil {
+		cfg.Engine.Excused = func() bool { return c.troubled() }
+	}
 	eng := engine.New(cfg.Engine)
 	api := cfg.API
 	api.Clock, api.Entropy, api.Scheme = trueClock{eng}, eng.Entropy("apiserver"), cfg.Scheme
-	c := &Cluster{
+	c = &Cluster{
 		cfg: cfg, eng: eng, store: apiserver.NewStore(api),
 		nodeByName:    make(map[string]*Node, cfg.Nodes+1),
 		processByName: map[string]*Process{},

@@ -14,7 +14,9 @@ import (
 // Config says what a cluster consists of before anything happens in it. The
 // zero value of every field but Engine.Source has a useful meaning.
 type Config struct {
-	// Engine configures the run: where choices come from, when it ends.
+	// Engine configures the run: where choices come from, when it ends. Waits are
+	// excused while faults are active, links are cut or an API server is down or
+	// stale, unless Engine.Excused says otherwise.
 	Engine engine.Config
 
 	// Nodes is how many nodes there are: "node-1", "node-2", …

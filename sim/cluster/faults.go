@@ -122,6 +122,20 @@ func (c *Cluster) CeaseFaults() {
 // Ceased reports whether faults have ceased.
 func (c *Cluster) Ceased() bool { return c.faults.ceased }
 
+// troubled reports whether something is wrong that may make API calls wait for
+// long.
+func (c *Cluster) troubled() bool {
+	if len(c.faults.active) > 0 || len(c.cuts) > 0 {
+		return true
+	}
+	for _, i := range c.instances {
+		if i.down || i.frozen > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (c *Cluster) aimAll() {
 	for _, p := range c.processes {
 		c.aim(p)

@@ -23,6 +23,16 @@ type Config struct {
 	// Idle says what to do when nothing can happen any more.
 	Idle IdlePolicy
 
+	// Patience is how long in virtual time a task may wait for a lock, for the end
+	// of another task, or in Await without a deadline and not at an Op with Idle
+	// set, before the run ends with a [DeadlockError]; 0: until nothing can
+	// happen any more, which Idle judges.
+	Patience time.Duration
+
+	// Excused, if set, reports that things are so bad at present that long waits
+	// are no surprise; they count from when it reports false again.
+	Excused func() bool
+
 	// Stall is the real time without a step after which a watchdog reports the
 	// task that holds the processor; 0: no watchdog.
 	Stall time.Duration

@@ -66,9 +66,10 @@
 // The horizon; [Engine.Stop]; the end of all events; or a failure: a check registered
 // with [Engine.OnTouched], a panic in a task ([PanicError], with its own stack), a call
 // of runtime.Goexit such as t.FailNow ([GoexitError]), no progress ([LivelockError]),
-// or tasks that wait for what cannot happen ([DeadlockError]). A task that does not
-// yield in real time, e.g. because it blocks on a real mutex, cannot be stopped; the
-// watchdog reports it ([StallError]). [Engine.Close] unwinds what is left.
+// or tasks that wait for what cannot happen or, with [Config.Patience], for too long
+// ([DeadlockError]). A task that does not yield in real time, e.g. because it blocks
+// on a real mutex, cannot be stopped; the watchdog reports it ([StallError]).
+// [Engine.Close] unwinds what is left.
 //
 // # What code under test must not do
 //

@@ -25,6 +25,10 @@ type Engine struct {
 	contention Contention
 	attention  bool // afterStep has something to do
 
+	nextVigil int64 // when to look for tasks that have waited for too long
+	excused   int64 // waits count from here at the earliest
+	excuse    bool  // what Excused said at the latest look
+
 	stepLimit uint64           // at which the run ends, in this instant
 	nextLook  uint64           // at which look is called
 	counting  bool             // steps of tasks
@@ -82,7 +86,11 @@ func New(cfg Config) *Engine {
 	cfg.Source.Begin()
 	e.entropy = cfg.Source.Entropy()
 	e.contention.e = e
+	e.nextVigil = never
 	e.moveTo(0)
+	if cfg.Patience > 0 {
+		e.nextVigil = e.vigilAfter()
+	}
 	if cfg.Record {
 		e.recorder = &recorder{}
 	}
@@ -121,6 +129,9 @@ func (e *Engine) run(horizon int64) {
 		e.running, e.inTask = false, false
 	}()
 	for !e.loop(horizon) {
+	}
+	if e.nextVigil != never && e.err == nil {
+		e.vigil()
 	}
 }
 

@@ -76,27 +76,36 @@ func (l *LivelockError) Error() string {
 	return fmt.Sprintf("%s; busiest is task %s with %d, now at %q", what, l.Task, l.Burst, l.Op)
 }
 
-// DeadlockError says that tasks wait for something that cannot happen any more.
+// DeadlockError says that tasks wait for something that cannot happen any more,
+// or has not happened for too long.
 type DeadlockError struct {
 	At    time.Duration
+	Busy  bool // other things happen all the same
 	Tasks []StuckTask
 }
 
 // StuckTask is a task that waits for ever.
 type StuckTask struct {
-	Task string
-	Op   Op
+	Task  string
+	Op    Op
+	Since time.Duration // when the wait began
 }
 
 // Error names every stuck task and where it waits.
 func (d *DeadlockError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "deadlock at %v: nothing can happen any more, but", d.At)
+	fmt.Fprintf(&b, "deadlock at %v: ", d.At)
+	if !d.Busy {
+		b.WriteString("nothing can happen any more, but ")
+	}
 	for i, s := range d.Tasks {
 		if i > 0 {
-			b.WriteByte(',')
+			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, " task %s waits at %q", s.Task, s.Op)
+		fmt.Fprintf(&b, "task %s waits at %q", s.Task, s.Op)
+		if d.Busy {
+			fmt.Fprintf(&b, " since %v", s.Since)
+		}
 	}
 	return b.String()
 }

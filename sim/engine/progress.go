@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // censusSteps is for how many steps before a limit the steps of tasks are counted,
 // so that the message can name the busiest.
 const censusSteps = 1000
@@ -13,6 +15,9 @@ func (e *Engine) moveTo(at int64) {
 		e.stepLimit = min(e.stepLimit, e.cfg.MaxSteps)
 	}
 	e.nextLook = e.stepLimit - min(e.stepLimit, censusSteps)
+	if at >= e.nextVigil {
+		e.vigil()
+	}
 }
 
 // look is called when nextLook steps have been taken. It starts the census or ends
@@ -69,7 +74,7 @@ func (e *Engine) checkIdle() {
 		}
 		for t := p.inc.first; t != nil; t = t.succ {
 			if e.cfg.Idle == IdleStrict || t.stuck() {
-				stuck = append(stuck, StuckTask{t.ID(), t.op})
+				stuck = append(stuck, StuckTask{t.ID(), t.op, time.Duration(t.since)})
 			}
 		}
 	}

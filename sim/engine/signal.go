@@ -89,9 +89,11 @@ func (m *Mutex) Lock() {
 	}
 	m.waiters.push(t)
 	t.state = taskParked
+	t.lock, t.since = m, t.e.now
 	if !t.yield(struct{}{}) {
 		runtime.Goexit()
 	}
+	t.lock = nil
 }
 
 // Unlock frees the mutex or hands it to the task that has waited for longest.

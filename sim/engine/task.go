@@ -45,6 +45,8 @@ type Task struct {
 	prev, succ   *Task     // neighbours in the incarnation
 	joiners      waitList
 	joining      *Task
+	lock         *Mutex // the task waits for it
+	since        int64  // when the wait in Await, Join or Lock began
 
 	stop     func()
 	fn       func(context.Context)
@@ -192,6 +194,7 @@ func (t *Task) Join() {
 	me := t.inc.p.enter("Join")
 	me.setOp(Op{Verb: "join", Key: t.name})
 	me.state = taskParked
+	me.since = me.e.now
 	if t.state == taskDone {
 		me.wake()
 	} else {

@@ -146,6 +146,7 @@ func (p *Process) Await(ctx context.Context, op Op, start func(*Wait)) error {
 	t.setOp(op)
 	t.begin(w, start)
 	t.state = taskParked
+	t.since = t.e.now
 	if w.done {
 		t.wake()
 	} else {
