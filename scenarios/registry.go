@@ -36,10 +36,20 @@ func New(systems ...System) (*Registry, error) {
 			errs = append(errs, fmt.Errorf("system %q: %w", system.Name, err))
 		}
 	}
+	r.buildForms()
+	for _, system := range r.systems {
+		if err := r.forms.CheckDefaults(system.newConfig().Elem()); err != nil {
+			errs = append(errs, fmt.Errorf("system %q: configuration: %w", system.Name, err))
+		}
+	}
+	for _, kind := range r.steps {
+		if err := r.forms.CheckDefaults(reflect.New(kind.args).Elem()); err != nil {
+			errs = append(errs, fmt.Errorf("step %q: %w", kind.Name, err))
+		}
+	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	r.buildForms()
 	return r, nil
 }
 

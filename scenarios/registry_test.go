@@ -66,6 +66,8 @@ func TestSystemsThatDoNotFitAreRefusedTogether(t *testing.T) {
 		{"a step twice", named(func(s *scenarios.System) { s.Steps = []scenarios.StepKind{step("go", "x"), step("go", "x")} }), `step "choosy.go": the name is taken`},
 		{"a bad property", named(func(s *scenarios.System) { s.Properties = []scenarios.Property{property("x", "")} }), `property "x": it needs a name of lower-case words`},
 		{"a property twice", named(func(s *scenarios.System) { s.Properties = []scenarios.Property{property("x", "x"), property("x", "x")} }), `property "choosy.x": the name is taken`},
+		{"a default that cannot be written", named(func(s *scenarios.System) { s.Config = choosyConfig{Copies: 2, Colour: "blue"} }),
+			`system "choosy": configuration: the default "blue" of colour is not one of red, green`},
 	}
 	all := []scenarios.System{mirror.System()}
 	for _, test := range tests {

@@ -19,7 +19,7 @@
 //	form:"required"    the field must be present
 //	form:"short"       a value that is not a mapping stands for this field alone
 //	form:"min=1,max=9" bounds of a whole number
-//	enum:"a b c"       the only texts allowed
+//	enum:"a b c"       the only texts allowed, separated by spaces
 //
 // A field of type [Place] takes the place of the struct itself.
 //

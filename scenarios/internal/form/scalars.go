@@ -60,8 +60,7 @@ func (s intShape) Decode(d *Decoder, at Place, out reflect.Value) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	unsigned := out.CanUint() && n < 0
-	outside := s.min != nil && n < *s.min || s.max != nil && n > *s.max
-	if err != nil || unsigned || outside || out.CanInt() && out.OverflowInt(n) {
+	if err != nil || unsigned || !s.within(n) || out.CanInt() && out.OverflowInt(n) {
 		d.Fail(at, "expected %s, got %s", want, text)
 		return
 	}
@@ -70,6 +69,10 @@ func (s intShape) Decode(d *Decoder, at Place, out reflect.Value) {
 	} else {
 		out.SetInt(n)
 	}
+}
+
+func (s intShape) within(n int64) bool {
+	return (s.min == nil || n >= *s.min) && (s.max == nil || n <= *s.max)
 }
 
 func (s intShape) bounds() string {

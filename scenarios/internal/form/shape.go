@@ -147,7 +147,7 @@ func (f *Forms) structOf(t reflect.Type) structShape {
 		entry := structField{name: name, doc: field.Tag.Get("doc"), index: []int{i}, required: option.required}
 		switch {
 		case field.Tag.Get("enum") != "":
-			entry.shape = enumShape{strings.Fields(field.Tag.Get("enum"))}
+			entry.shape = enumShape{parseEnum(t, field)}
 		case option.min != nil || option.max != nil:
 			entry.shape = intShape{option.min, option.max}
 		default:
@@ -159,6 +159,16 @@ func (f *Forms) structOf(t reflect.Type) structShape {
 		s.fields = append(s.fields, entry)
 	}
 	return s
+}
+
+// parseEnum reads the values that a field may have. It panics on a tag that
+// separates them by commas: the whole of it would be one value.
+func parseEnum(t reflect.Type, field reflect.StructField) []string {
+	text := field.Tag.Get("enum")
+	if strings.ContainsAny(text, ",;|") {
+		panic(fmt.Sprintf("form: %v.%s: enum %q: values are separated by spaces", t, field.Name, text))
+	}
+	return strings.Fields(text)
 }
 
 type fieldOptions struct {
