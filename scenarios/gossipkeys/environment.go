@@ -20,7 +20,8 @@ type environment struct {
 	hosts   map[string]string // by address: the machine that has it
 	conns   map[connKey]*network.Conn
 
-	deliver func(any)
+	deliver func(any) // the arrival of an envelope at a machine
+	hand    func(any) // its arrival at a process
 	tap     func(*gossip.Envelope)
 	watch   func(gossip.Event)
 }
@@ -43,7 +44,7 @@ var _ gossip.Env = (*environment)(nil)
 func newEnvironment(eng *engine.Engine, net *network.Network) *environment {
 	e := &environment{eng: eng, net: net, hosts: map[string]string{}, conns: map[connKey]*network.Conn{}}
 	e.cluster = gossip.NewCluster(e)
-	e.deliver = e.arrive
+	e.deliver, e.hand = e.arrive, e.handOver
 	return e
 }
 
@@ -97,17 +98,19 @@ func (e *environment) Send(env *gossip.Envelope) error {
 }
 
 // arrive hands an envelope to whoever listens; a process that is paused gets it
-// when it goes on.
+// when it goes on, and one that has died since does not get it any more.
 func (e *environment) arrive(arg any) {
 	env := arg.(*gossip.Envelope)
 	if owner := e.cluster.Owner(env.To); owner != gossip.Nobody {
 		if p := e.members[owner].process; p != nil && p.Alive() && p.Paused() {
-			p.Deliver(e.arrive, arg)
+			p.Deliver(e.hand, arg)
 			return
 		}
 	}
 	e.cluster.Deliver(env)
 }
+
+func (e *environment) handOver(arg any) { e.cluster.Deliver(arg.(*gossip.Envelope)) }
 
 // conn is the connection that a leg of a stream travels on.
 func (e *environment) conn(env *gossip.Envelope, from, to string) *network.Conn {
