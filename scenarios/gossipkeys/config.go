@@ -10,7 +10,7 @@ const Namespace = "kube-system"
 
 // Config is what a scenario may say about the system.
 type Config struct {
-	Keys        []string        `yaml:"keys" doc:"Names of the keys in the Secret at the start, such as [K1]; a name may end in /16, /24 or /32 to choose its size in bytes. Without it there is no Secret."`
+	Keys        []KeyName       `yaml:"keys" doc:"Names of the keys in the Secret at the start, such as [K1]; a name may end in /16, /24 or /32 to choose its size in bytes. Without it there is no Secret."`
 	Mode        gossipkeys.Mode `yaml:"mode" enum:"whole-list hard-swap" doc:"Whether agents install every key of the list or only the first."`
 	Timing      string          `yaml:"timing" enum:"local lan" doc:"memberlist's timing: local is what the agent ships with."`
 	Controllers int             `yaml:"controllers" form:"min=0,max=5" doc:"Replicas of the controller."`

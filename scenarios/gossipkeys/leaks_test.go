@@ -35,7 +35,7 @@ func TestEveryWayToShowAKeyIsFound(t *testing.T) {
 		},
 		"hexadecimal in JSON": func(b []byte) string { return encoded([]string{hex.EncodeToString(b)}) },
 	}
-	for _, size := range []string{"A/16", "B/24", "C", "D", "E"} {
+	for _, size := range []KeyName{"A/16", "B/24", "C", "D", "E"} {
 		var l ledger
 		key, err := l.key(size)
 		if err != nil {
@@ -63,7 +63,7 @@ func encoded(v any) string {
 
 func TestWhatMayBeShownIsNoLeak(t *testing.T) {
 	var l, other ledger
-	keys, err := l.list([]string{"K1", "K2/16", "K3/24"})
+	keys, err := l.list([]KeyName{"K1", "K2/16", "K3/24"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/seedbed-sim/seedbed/core/gossipkeys"
@@ -23,22 +21,22 @@ type ledger struct {
 
 // key returns the key that a scenario calls by this name: always the same, in
 // every run.
-func (l *ledger) key(name string) (gossipkeys.Key, error) {
-	name, size, err := keyName(name)
+func (l *ledger) key(name KeyName) (gossipkeys.Key, error) {
+	size, err := name.size()
 	if err != nil {
 		return gossipkeys.Key{}, err
 	}
-	sum := sha256.Sum256([]byte("seedbed scenario key " + name))
+	sum := sha256.Sum256([]byte("seedbed scenario key " + string(name)))
 	key, err := gossipkeys.NewKey(sum[:size])
 	if err != nil {
 		return gossipkeys.Key{}, fmt.Errorf("key %s: %w", name, err)
 	}
-	l.learn(name, key)
+	l.learn(string(name), key)
 	return key, nil
 }
 
 // list returns the keys with these names, in order, repetitions included.
-func (l *ledger) list(names []string) (gossipkeys.Keys, error) {
+func (l *ledger) list(names []KeyName) (gossipkeys.Keys, error) {
 	keys := make(gossipkeys.Keys, len(names))
 	for i, name := range names {
 		key, err := l.key(name)
@@ -48,19 +46,6 @@ func (l *ledger) list(names []string) (gossipkeys.Keys, error) {
 		keys[i] = key
 	}
 	return keys, nil
-}
-
-// keyName splits a name such as K1/16 into K1/16 and 16 bytes.
-func keyName(name string) (full string, size int, err error) {
-	base, sizeText, sized := strings.Cut(name, "/")
-	size = 32
-	if sized {
-		size, err = strconv.Atoi(sizeText)
-	}
-	if base == "" || err != nil || size != 16 && size != 24 && size != 32 {
-		return "", 0, fmt.Errorf("%q is no name of a key; write a word such as K1, or K1/16 for one of 16 bytes (16, 24 or 32)", name)
-	}
-	return name, size, nil
 }
 
 func (l *ledger) learn(name string, key gossipkeys.Key) {
@@ -103,15 +88,11 @@ func text(keys gossipkeys.Keys) []byte {
 	return b.Bytes()
 }
 
-// keyPlace is where a text names a key.
-var keyPlace = regexp.MustCompile(`\{([^{}]*)\}`)
-
-// fill puts keys, as they are written in the Secret, where a text names them in
-// braces.
-func (l *ledger) fill(text string) ([]byte, error) {
+// fill writes keys where a text names them.
+func (l *ledger) fill(text SecretText) ([]byte, error) {
 	var errs []error
-	filled := keyPlace.ReplaceAllFunc([]byte(text), func(place []byte) []byte {
-		key, err := l.key(string(place[1 : len(place)-1]))
+	filled := text.fill(func(name KeyName) []byte {
+		key, err := l.key(name)
 		errs = append(errs, err)
 		return base64.StdEncoding.AppendEncode(nil, key.Bytes())
 	})

@@ -18,17 +18,17 @@ import (
 
 // SetKeysArgs is the list an operator writes.
 type SetKeysArgs struct {
-	Keys []string `yaml:"keys" form:"required,short" doc:"Names of the keys, the primary first: order is meaning."`
+	Keys []KeyName `yaml:"keys" form:"required,short" doc:"Names of the keys, the primary first: order is meaning."`
 }
 
 // SetTextArgs is what an operator types instead of keys.
 type SetTextArgs struct {
-	Text string `yaml:"text" form:"short" doc:"The entry's new content, taken as it is, but for {K1}, which stands for the line of that key; empty or left out empties it."`
+	Text SecretText `yaml:"text" form:"short" doc:"The entry's new content, taken as it is, but for {K1}, which stands for the line of that key; empty or left out empties it."`
 }
 
 // RotateArgs says how to rotate.
 type RotateArgs struct {
-	To     string             `yaml:"to" form:"required,short" doc:"Name of the new key."`
+	To     KeyName            `yaml:"to" form:"required,short" doc:"Name of the new key."`
 	Within scenarios.Duration `yaml:"within" doc:"The virtual time within which the rotation must be complete; without it the story goes on at once."`
 }
 
