@@ -7,6 +7,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/disk"
 )
 
 // TestEveryFaultStrikesAndIsSurvived runs the storm with one kind of fault at a
@@ -65,8 +66,8 @@ func whole(w *sim.World) error {
 		if n.Down() {
 			return fmt.Errorf("%s is down", n.Name())
 		}
-		if c := n.Disk().Options().Capacity; c != 0 {
-			return fmt.Errorf("the disk of %s has a capacity of %d", n.Name(), c)
+		if c := n.Disk().Options(); c != disk.Harsh() {
+			return fmt.Errorf("the disk of %s is still %+v", n.Name(), c)
 		}
 	}
 	for _, p := range w.Processes() {

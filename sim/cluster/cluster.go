@@ -34,6 +34,7 @@ type Cluster struct {
 	net      *network.Network
 	cuts     map[link]int
 	bad      []*Fault // network faults in force
+	spoilt   []*diskFault
 	kinds    map[reflect.Type]*kind
 	lists    map[reflect.Type]*kind
 	rawKinds map[schema.GroupVersionKind]*kind

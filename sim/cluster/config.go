@@ -41,10 +41,13 @@ type Config struct {
 	// Latency of one way between a process and an API server.
 	Latency engine.Dist
 
-	// Network is the quality of the links between machines, and Disk that of the
-	// nodes' disks.
+	// Network is the quality of the links between machines.
 	Network network.Quality
-	Disk    disk.Options
+
+	// Disk is the quality of the nodes' disks. Zero means [disk.Harsh]: when a
+	// node crashes, half of what was not synced is lost. [disk.Perfect] is the
+	// disk that loses nothing.
+	Disk disk.Options
 
 	// Client is how the processes' API clients behave.
 	Client ClientConfig
@@ -81,6 +84,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Network == (network.Quality{}) {
 		c.Network = defaultQuality
+	}
+	if c.Disk == (disk.Options{}) {
+		c.Disk = disk.Harsh()
 	}
 	if c.Client.Timeout <= 0 {
 		c.Client.Timeout = 45 * time.Second

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -45,19 +46,52 @@ var _ = register(FaultKind{
 	Knobs:   []Knob{{"target", "which nodes"}, {"rate", "how many of the writes and syncs"}},
 	Default: Fault{Rate: 5_000},
 	timed: func(c *Cluster, s *strike) func() {
-		f := s.fault.fault
-		set := func(p engine.Prob) {
+		f := &diskFault{fault: &s.fault.fault, added: map[*Node]rates{}}
+		c.struck("disk-error", "", f.fault.Target, uint64(f.fault.Rate), "disks fail now and then")
+		c.spoilt = append(c.spoilt, f)
+		for _, n := range c.nodes {
+			f.spoil(n)
+		}
+		return func() {
+			c.spoilt = slices.DeleteFunc(c.spoilt, func(x *diskFault) bool { return x == f })
 			for _, n := range c.nodes {
-				if !match(f.Target, n.name) {
-					continue
-				}
-				o := n.Disk().Options()
-				o.WriteError, o.SyncError = p, p
-				n.Disk().SetOptions(o)
+				f.repair(n)
 			}
 		}
-		c.struck("disk-error", "", f.Target, uint64(f.Rate), "disks fail now and then")
-		set(f.Rate)
-		return func() { set(0) }
 	},
 })
+
+// diskFault is a disk-error in force, with how much it has added to the rates of
+// each disk.
+type diskFault struct {
+	fault *Fault
+	added map[*Node]rates
+}
+
+type rates struct{ write, sync engine.Prob }
+
+// spoil makes the node's disk worse, if it has one yet and is aimed at.
+func (f *diskFault) spoil(n *Node) {
+	if n.disk == nil || !match(f.fault.Target, n.name) {
+		return
+	}
+	o := n.disk.Options()
+	add := rates{min(f.fault.Rate, million-o.WriteError), min(f.fault.Rate, million-o.SyncError)}
+	o.WriteError += add.write
+	o.SyncError += add.sync
+	n.disk.SetOptions(o)
+	f.added[n] = add
+}
+
+// repair leaves the node's disk as the cluster's configuration or somebody else
+// wants it.
+func (f *diskFault) repair(n *Node) {
+	add, ok := f.added[n]
+	if !ok {
+		return
+	}
+	o := n.disk.Options()
+	o.WriteError -= min(o.WriteError, add.write)
+	o.SyncError -= min(o.SyncError, add.sync)
+	n.disk.SetOptions(o)
+}

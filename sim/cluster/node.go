@@ -37,6 +37,9 @@ func (n *Node) Down() bool { return n.down }
 func (n *Node) Disk() *disk.Disk {
 	if n.disk == nil {
 		n.disk = disk.New(n.cluster.eng, n.name, n.cluster.cfg.Disk)
+		for _, f := range n.cluster.spoilt {
+			f.spoil(n)
+		}
 	}
 	return n.disk
 }

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"syscall"
@@ -75,6 +76,10 @@ type binding struct {
 func Harsh() Options {
 	return Options{Lose: 500_000, Tear: 500_000, LoseNames: 500_000}
 }
+
+// Perfect returns options of a disk that loses nothing, for where zero Options mean
+// something else. Its capacity is out of reach.
+func Perfect() Options { return Options{Capacity: math.MaxInt64} }
 
 // New returns an empty disk. The name, usually the machine's, labels its choices.
 func New(e *engine.Engine, name string, o Options) *Disk {
