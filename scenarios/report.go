@@ -12,8 +12,9 @@ import (
 
 // Style says how text reports look. The zero value is plain text.
 type Style struct {
-	Colour bool // ANSI colours, for a terminal
-	Names  int  // width of the column of scenario names; see [NamesWidth]
+	Colour  bool // ANSI colours, for a terminal
+	Names   int  // width of the column of scenario names; see [NamesWidth]
+	Verbose bool // name what was checked instead of counting it
 }
 
 // NamesWidth is the width that the names of the files need, within reason.
@@ -189,14 +190,7 @@ func (s Style) Summary(sum Summary) string {
 		}
 	}
 	list("  faults that struck   ", sum.Faults)
-	for i, group := range bySystem(sum.Library) {
-		title := "  properties checked   "
-		if i > 0 {
-			title = strings.Repeat(" ", len(title))
-		}
-		list(title, []string{group})
-	}
-	list("  conditions checked   ", sum.Own)
+	s.checked(&b, sum)
 	list("  expected violations  ", sum.Shown)
 	switch {
 	case sum.Interrupted:
@@ -208,6 +202,37 @@ func (s Style) Summary(sum Summary) string {
 		b.WriteString(s.paint(red, Count(sum.Failed, "scenario")+" did not show what they are written to show") + "\n")
 	}
 	return b.String()
+}
+
+// checked says which properties were checked, or only how many of each system:
+// names that are the same each time are not read twice.
+func (s Style) checked(b *strings.Builder, sum Summary) {
+	const title, own = "  properties checked   ", "  conditions checked   "
+	groups := bySystem(sum.Library)
+	switch {
+	case s.Verbose:
+		lead := title
+		for _, group := range groups {
+			b.WriteString(form.Wrap(lead, group, lineWidth))
+			lead = strings.Repeat(" ", len(title))
+		}
+		if len(sum.Own) > 0 {
+			b.WriteString(form.Wrap(own, strings.Join(sum.Own, ", "), lineWidth))
+		}
+		return
+	case len(groups) > 0:
+		for i, group := range groups {
+			system, _, ok := strings.Cut(group, ": ")
+			if !ok {
+				system = "those built in"
+			}
+			groups[i] = thousands(uint64(strings.Count(group, ",")+1)) + " of " + system
+		}
+		b.WriteString(form.Wrap(title, strings.Join(groups, ", "), lineWidth))
+	}
+	if len(sum.Own) > 0 {
+		b.WriteString(own + thousands(uint64(len(sum.Own))) + "\n")
+	}
 }
 
 // bySystem groups sorted names of properties by their system, so that its name

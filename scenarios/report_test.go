@@ -53,6 +53,8 @@ func TestReportOfRuns(t *testing.T) {
 	got.WriteString(style.Trouble(&all[3]))
 	got.WriteString(style.Trouble(&all[4]))
 	got.WriteString(style.Summary(scenarios.Summarise(all)))
+	style.Verbose = true
+	got.WriteString("\nWith names:\n" + style.Summary(scenarios.Summarise(all)))
 	golden(t, "testdata/report.golden.txt", got.String())
 }
 

@@ -60,7 +60,7 @@ func TestMistakesOnTheCommandLineGetOneClearLine(t *testing.T) {
 	}{
 		{[]string{"rn"}, `seedbed: "rn" is not a command of seedbed; did you mean "run"? The commands are check, completion, list, replay, run, schema, version.`},
 		{[]string{"banana"}, `seedbed: "banana" is not a command of seedbed. The commands are check, completion, list, replay, run, schema, version.`},
-		{[]string{"run", "--sed", "3"}, `seedbed: seedbed run has no flag --sed; did you mean "--seed"? The flags are --first-seed, --help, --junit, --output, --replays, --seed, --seeds, --shrink, --story, --trace, --verify, --workers.`},
+		{[]string{"run", "--sed", "3"}, `seedbed: seedbed run has no flag --sed; did you mean "--seed"? The flags are --first-seed, --help, --junit, --output, --replays, --seed, --seeds, --shrink, --story, --trace, --verbose, --verify, --workers.`},
 		{[]string{"run", "--seeds", "many"}, `seedbed: --seeds does not take "many": number of seeds to run of each scenario, 1 or more (default: what each scenario says)`},
 		{[]string{"run", "--seeds", "0"}, `seedbed: --seeds 0: write how many seeds to run, 1 or more`},
 		{[]string{"run", "--seed", "-1"}, `seedbed: --seed does not take "-1": run only this seed, a whole number from 0`},
@@ -106,8 +106,8 @@ ok     holds         4  held
 ok     orphan        4  as expected, 4 of 4 violate mirror.no-orphans
 
 2 scenarios, 8 runs, TIME simulated, N steps
-  properties checked   mirror: copies-equal-originals, no-orphans
-  conditions checked   holds/few-copies
+  properties checked   2 of mirror
+  conditions checked   1
   expected violations  orphan (4 of 4)
 every scenario showed what it is written to show
 `
@@ -117,6 +117,7 @@ every scenario showed what it is written to show
 	if got.err != "" {
 		t.Errorf("stderr: %s", got.err)
 	}
+	seedbed(t, "run", "-v").wants(t, exitOK, "  properties checked   mirror: copies-equal-originals, no-orphans\n", "  conditions checked   holds/few-copies\n")
 }
 
 // settled hides the numbers that a change of the simulator changes.

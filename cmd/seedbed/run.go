@@ -26,6 +26,7 @@ type runFlags struct {
 	verify      bool
 	shrink      time.Duration
 	replays     string
+	verbose     bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -61,6 +62,7 @@ failed; 130 interrupted.`,
 	flags.StringVar(&f.trace, "trace", "", "write the trace of the run to this file, one line of JSON per event; needs one scenario and --seed")
 	flags.BoolVar(&f.story, "story", false, "tell the story of the run in plain words; needs one scenario and --seed")
 	flags.StringVarP(&f.output, "output", "o", "text", "form of the output: text, or json for one line per run")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name the properties and conditions that were checked, instead of counting them")
 	flags.BoolVar(&f.verify, "verify", false, "run each seed twice and compare the hashes; exit code 3 if they differ")
 	flags.DurationVar(&f.shrink, "shrink", 10*time.Second, "time for making each failing history small, such as 10s; 0s leaves it as found")
 	flags.StringVar(&f.replays, "replays", "seedbed-replays", "folder for the replay files of failing runs")
@@ -116,7 +118,7 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, flags: f, style: scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files)}, texts: map[string]string{}}
+	s := &session{app: a, flags: f, style: scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files), Verbose: f.verbose}, texts: map[string]string{}}
 	s.plan = scenarios.Plan{Files: files, First: f.first, Seeds: f.seeds, Workers: f.workers, Verify: f.verify}
 	if oneSeed {
 		s.plan.First, s.plan.Seeds = f.seed, 1
