@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -228,6 +230,10 @@ type Verdict struct {
 	Faults    []string // kinds of fault that struck in any run, sorted
 	Shown     int      // runs that violated the expected property
 
+	// Absent names the conditions of the scenario's own that no run has put to the
+	// test: something that they name, perhaps misspelt, never existed. Sorted.
+	Absent []string
+
 	// Bad is the first run that decides against the scenario, or nil: another
 	// property violated than the expected one, or an error.
 	Bad *Outcome
@@ -246,9 +252,26 @@ var ErrNotShown = errors.New("expected violation not seen")
 // OK reports whether the file showed what it is written to show.
 func (v *Verdict) OK() bool { return v.Bad == nil && v.Err == nil }
 
+// absent names the conditions whose objects were absent in all runs.
+func absent(outcomes []*Outcome) []string {
+	all := map[string]bool{}
+	for _, o := range outcomes {
+		if o == nil {
+			continue
+		}
+		for name, absent := range o.absent { // the order does not show
+			if before, asked := all[name]; !asked || before {
+				all[name] = absent
+			}
+		}
+	}
+	maps.DeleteFunc(all, func(_ string, absent bool) bool { return !absent })
+	return slices.Sorted(maps.Keys(all))
+}
+
 // judge sums up the runs of one file; outcomes that were not made are nil.
 func judge(file *File, outcomes []*Outcome) Verdict {
-	v := Verdict{File: file}
+	v := Verdict{File: file, Absent: absent(outcomes)}
 	for _, o := range outcomes {
 		if o == nil {
 			continue

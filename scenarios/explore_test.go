@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // nothingAtAll is a scenario of the system that idle registers.
@@ -32,5 +34,38 @@ func TestAPanicOfTheSimulatorIsTheOutcomeOfItsRun(t *testing.T) {
 	verdicts, err := r.Run(context.Background(), Plan{Files: []*File{&broken, file}, Seeds: 2})
 	if err != nil || len(verdicts) != 2 || verdicts[0].Bad == nil || verdicts[0].Bad.Result != Failed || verdicts[1].Bad != nil {
 		t.Errorf("%+v %v", verdicts, err)
+	}
+}
+
+// TestConditionsAboutWhatNeverExistsAreReported: they hold for ever, or are
+// violated for the wrong reason.
+func TestConditionsAboutWhatNeverExistsAreReported(t *testing.T) {
+	r := idle(func(*World, struct{}) (int, error) { return 0, nil })
+	file, err := r.Parse("x.yaml", []byte(strings.Replace(nothingAtAll, "properties: [no-panic]", `given:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {x: "1"}}
+properties:
+- {name: misspelt, why: So., never: 'get("ConfigMap", "default/aa").data.x == "2"'}
+- {name: no-such-field, why: So., never: 'get("ConfigMap", "default/a").dato.x == "2"'}
+- {name: no-such-entry, why: So., never: 'get("ConfigMap", "default/a").data["y"] == "2"'}
+- {name: no-such-index, why: So., never: 'nodes[9].up'}
+- {name: empty-list, why: So., never: 'list("Pod")[0].metadata.name == "x"'}
+- {name: fine, why: So., never: 'get("ConfigMap", "default/a").data.x == "2"'}
+- {name: guarded, why: So., never: 'exists("ConfigMap", "default/b") && get("ConfigMap", "default/b").data.x == "2"'}
+- {name: later, why: So., never: 'get("ConfigMap", "default/c").data.x == "2"'}
+steps:
+- apply: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: default}, data: {x: "1"}}`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts, err := r.Run(context.Background(), Plan{Files: []*File{file}, Seeds: 3})
+	if err != nil || !verdicts[0].OK() {
+		t.Fatal(verdicts[0].Err, err)
+	}
+	if diff := cmp.Diff([]string{"empty-list", "misspelt", "no-such-entry", "no-such-field", "no-such-index"}, verdicts[0].Absent); diff != "" {
+		t.Error(diff)
+	}
+	text := strings.Join(strings.Fields(Style{}.Summary(Summarise(verdicts))), " ")
+	if !strings.Contains(text, "warning in every run something was absent that the condition names") || !strings.Contains(text, "x/misspelt, x/no-such-entry") {
+		t.Error(text)
 	}
 }

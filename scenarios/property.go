@@ -85,14 +85,31 @@ func (e *EvaluationError) Unwrap() error { return e.Err }
 // holds evaluates a condition of the scenario. A condition that needs something
 // that does not exist is false.
 func (w *World) holds(where string, e *Expr) (bool, error) {
-	ok, err := e.cond.holds(activation{w})
+	ok, _, err := w.evaluate(where, e)
+	return ok, err
+}
+
+// evaluate is holds that tells whether something did not exist.
+func (w *World) evaluate(where string, e *Expr) (ok, absent bool, err error) {
+	ok, err = e.cond.holds(activation{w})
 	switch {
 	case errors.Is(err, errAbsent):
-		return false, nil
+		return false, true, nil
 	case err != nil:
-		return false, &EvaluationError{Where: where, Source: e.Source, Err: err}
+		return false, false, &EvaluationError{Where: where, Source: e.Source, Err: err}
 	}
-	return ok, nil
+	return ok, false, nil
+}
+
+// noteAbsence remembers whether something that a property names was absent each
+// time it was asked for.
+func (w *World) noteAbsence(property string, absent bool) {
+	if w.absent == nil {
+		w.absent = map[string]bool{}
+	}
+	if before, asked := w.absent[property]; !asked || before {
+		w.absent[property] = absent
+	}
 }
 
 // ownCheck is the check of a condition that the scenario itself states. For
@@ -101,10 +118,11 @@ func (w *World) holds(where string, e *Expr) (bool, error) {
 func (w *World) ownCheck(use *PropertyUse) Check {
 	demand := func(e *Expr, want bool) func() error {
 		return func() error {
-			ok, err := w.holds("property "+use.Name, e)
+			ok, absent, err := w.evaluate("property "+use.Name, e)
 			if err != nil {
 				return err
 			}
+			w.noteAbsence(use.Name, absent)
 			if ok != want {
 				return fmt.Errorf("the condition is %v: %s", ok, oneLine(e.Source))
 			}

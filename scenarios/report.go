@@ -146,6 +146,7 @@ type Summary struct {
 	Faults                  []string // kinds of fault that struck, sorted
 	Library, Own            []string // properties checked, sorted
 	Shown                   []string // expected violations seen, in words
+	Absent                  []string // conditions that no run has put to the test
 }
 
 // Summarise adds up verdicts.
@@ -170,6 +171,9 @@ func Summarise(verdicts []Verdict) Summary {
 		for _, p := range v.File.properties {
 			s.Library = append(s.Library, p.Name)
 		}
+		for _, name := range v.Absent {
+			s.Absent = append(s.Absent, v.File.Metadata.Name+"/"+name)
+		}
 		for _, p := range v.File.own {
 			s.Own = append(s.Own, v.File.Metadata.Name+"/"+p.Name)
 		}
@@ -192,6 +196,11 @@ func (s Style) Summary(sum Summary) string {
 	list("  faults that struck   ", sum.Faults)
 	s.checked(&b, sum)
 	list("  expected violations  ", sum.Shown)
+	if len(sum.Absent) > 0 {
+		text := form.Wrap("  warning              ", "in every run something was absent that the condition names, so that it was never put to the test: "+
+			strings.Join(sum.Absent, ", ")+"; is a name misspelt?", lineWidth)
+		b.WriteString(strings.Replace(text, "warning", s.paint(yellow, "warning"), 1))
+	}
 	switch {
 	case sum.Interrupted:
 	case sum.Failed == 0:

@@ -38,6 +38,8 @@ type Outcome struct {
 	Simulated time.Duration
 	Faults    []string // kinds of fault that struck, sorted
 	Err       error    // for BadInput and Failed
+
+	absent map[string]bool // see World
 }
 
 // Expected reports whether the run violated the very property that its scenario
@@ -126,7 +128,7 @@ func ofSystem(task string) bool { return task != "" && !strings.HasPrefix(task, 
 func (r *Registry) outcome(file *File, got *sim.Result, w *World) *Outcome {
 	o := &Outcome{File: file, Seed: got.Seed, Result: Held, Hash: got.Hash, Steps: got.Steps, Simulated: got.Elapsed}
 	if w != nil {
-		o.Faults = w.Struck()
+		o.Faults, o.absent = w.Struck(), w.absent
 	}
 	if got.Err == nil {
 		return o

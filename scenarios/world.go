@@ -26,6 +26,7 @@ type World struct {
 	heals   []func()            // mends the cuts that steps made
 	clocks  map[string]clock    // as steps have set them, by node
 	calm    bool                // the story is told and faults have ceased
+	absent  map[string]bool     // the scenario's own properties that were asked: whether what they name never existed
 	waiting []*waiter
 	end     ending
 }
