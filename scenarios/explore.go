@@ -27,8 +27,10 @@ type Plan struct {
 	// time taken depends on it.
 	Workers int
 
-	// Verify runs each seed twice and compares the hashes.
+	// Verify runs each seed twice and compares the hashes; Twice does so for that
+	// many of the first seeds of each file.
 	Verify bool
+	Twice  int
 
 	// UntilShown stops a scenario that is written to show a violation once it has
 	// been seen. Runs above the first that showed it are not reported.
@@ -69,6 +71,7 @@ type job struct {
 	file  *File
 	index int // of the file in the plan
 	seed  uint64
+	twice bool // to see that it is repeatable
 	last  bool // of its file
 }
 
@@ -98,7 +101,7 @@ func (p *Plan) jobs() []job {
 	for index, file := range p.Files {
 		n := p.seeds(file)
 		for i := range n {
-			jobs = append(jobs, job{file: file, index: index, seed: p.First + uint64(i), last: i == n-1})
+			jobs = append(jobs, job{file: file, index: index, seed: p.First + uint64(i), twice: p.Verify || i < p.Twice, last: i == n-1})
 		}
 	}
 	return jobs
@@ -126,7 +129,7 @@ func (e *exploration) work(ctx context.Context) {
 		if !ok {
 			return
 		}
-		e.finish(i, e.registry.guarded(e.jobs[i], e.plan.Verify))
+		e.finish(i, e.registry.guarded(e.jobs[i]))
 	}
 }
 
@@ -199,19 +202,19 @@ func (e *exploration) judge(file *File, outcomes []*Outcome, partly bool) {
 
 // guarded is runJob that survives a mistake of the simulator: the outcome names
 // the run, and all other runs are made.
-func (r *Registry) guarded(j job, verify bool) (o *Outcome) {
+func (r *Registry) guarded(j job) (o *Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			o = &Outcome{File: j.file, Seed: j.seed, Result: Failed, Err: fmt.Errorf("panic in the simulator: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	return r.runJob(j, verify)
+	return r.runJob(j)
 }
 
 // runJob makes one run, twice if asked for.
-func (r *Registry) runJob(j job, verify bool) *Outcome {
+func (r *Registry) runJob(j job) *Outcome {
 	o := r.RunSeed(j.file, j.seed)
-	if !verify || o.Result == BadInput {
+	if !j.twice || o.Result == BadInput {
 		return o
 	}
 	if again := r.RunSeed(j.file, j.seed); again.Hash != o.Hash {

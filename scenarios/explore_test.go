@@ -2,10 +2,14 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // nothingAtAll is a scenario of the system that idle registers.
@@ -27,7 +31,7 @@ func TestAPanicOfTheSimulatorIsTheOutcomeOfItsRun(t *testing.T) {
 	}
 	broken := *file
 	broken.systems = nil // so that looking at its first system panics
-	o := r.guarded(job{file: nil, seed: 7}, false)
+	o := r.guarded(job{file: nil, seed: 7})
 	if o.Result != Failed || o.Seed != 7 || !strings.Contains(o.Err.Error(), "panic in the simulator: ") || !strings.Contains(o.Err.Error(), "explore_test.go") {
 		t.Errorf("%+v", o)
 	}
@@ -67,5 +71,31 @@ steps:
 	text := strings.Join(strings.Fields(Style{}.Summary(Summarise(verdicts))), " ")
 	if !strings.Contains(text, "warning in every run something was absent that the condition names") || !strings.Contains(text, "x/misspelt, x/no-such-entry") {
 		t.Error(text)
+	}
+}
+
+// TestTheFirstSeedsRunTwice on a system whose story depends on how often it was
+// built.
+func TestTheFirstSeedsRunTwice(t *testing.T) {
+	built := 0
+	r := idle(func(w *World, _ struct{}) (int, error) {
+		built++
+		w.Engine().Emit(engine.Event{Kind: "story", Actor: "idle", N: uint64(built)})
+		return built, nil
+	})
+	file, err := r.Parse("x.yaml", []byte(nothingAtAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ plan, runs int }{{0, 3}, {1, 4}, {2, 5}} {
+		built = 0
+		verdicts, err := r.Run(context.Background(), Plan{Files: []*File{file}, Seeds: 3, Workers: 1, Twice: test.plan})
+		var unrepeatable *sim.NondeterminismError
+		if err != nil || built != test.runs || errors.As(verdicts[0].Err, &unrepeatable) != (test.plan > 0) {
+			t.Errorf("%d seeds twice: %d runs of %d, %v %v", test.plan, built, test.runs, verdicts[0].Err, err)
+		}
+	}
+	if plan, err := testPlan(file); err != nil || plan.Twice != 1 {
+		t.Errorf("go test runs %d seeds twice: %v", plan.Twice, err)
 	}
 }

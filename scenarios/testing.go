@@ -20,7 +20,8 @@ const fewSeeds = 5
 
 // RunFiles runs the scenario files that match the patterns as subtests, one per
 // file. Each runs a few seeds; a scenario that is written to show a violation
-// runs until it has shown it, up to the seeds that it asks for itself.
+// runs until it has shown it, up to the seeds that it asks for itself. The first
+// seed runs twice, to see that runs are repeatable.
 //
 // The environment steers it as it does sim.Check: SEEDBED_SEEDS sets the number
 // of seeds, SEEDBED_SEED runs only one. A failure is shrunk, told in plain words,
@@ -97,7 +98,7 @@ func (r *Registry) test(t *testing.T, file *File) {
 
 // testPlan says which seeds of a file go test runs.
 func testPlan(file *File) (Plan, error) {
-	plan := Plan{Files: []*File{file}, Seeds: fewSeeds}
+	plan := Plan{Files: []*File{file}, Seeds: fewSeeds, Twice: 1}
 	if file.Expect.Violates != "" {
 		plan.Seeds, plan.UntilShown = max(fewSeeds, file.Explore.Seeds), true
 	}
