@@ -20,6 +20,9 @@ type sink interface {
 	ended(err error)
 }
 
+// opener is a sink that wants to know when the server has accepted the watch.
+type opener interface{ opened() }
+
 // session is one open watch: a cursor in an API server's history, and a
 // connection over which events arrive first in, first out, each after a latency
 // of its own.
@@ -37,6 +40,7 @@ type session struct {
 	last   time.Duration    // when the latest event sent will arrive
 	expiry engine.Timer     // of timeoutSeconds
 	ticker engine.Timer     // of bookmarks
+	header bool             // the server has answered that it accepts
 	cutOff bool             // the network is partitioned
 	giveUp engine.Timer     // runs while cutOff
 	closed bool             // the client does not listen any more
@@ -109,6 +113,7 @@ func accept(arg any) {
 		s.partitioned()
 	}
 	w.OnReady(s.pump)
+	s.pump()
 }
 
 // pump sends every event that the server has for the watch.
@@ -116,6 +121,7 @@ func (s *session) pump() {
 	if s.hungUp || s.cutOff {
 		return
 	}
+	s.answer()
 	p := s.proc
 	for {
 		ev, ok := s.stream.Next()
@@ -132,10 +138,25 @@ func (s *session) pump() {
 	}
 }
 
+// answer sends the header of the response, ahead of all events, to whoever waits
+// for it.
+func (s *session) answer() {
+	if s.header {
+		return
+	}
+	s.header = true
+	if _, waits := s.sink.(opener); waits {
+		d := s.proc.cluster.newDelivery()
+		d.session, d.header = s, true
+		s.proc.cluster.eng.After(s.arrival(), arrive, d)
+	}
+}
+
 // delivery is one event of a watch on its way to the client.
 type delivery struct {
 	session *session
 	event   apiserver.Event
+	header  bool
 	end     bool
 	err     error
 	next    *delivery
@@ -172,10 +193,12 @@ func arrive(arg any) {
 // receive is arrive inside the process.
 func receive(arg any) {
 	d := arg.(*delivery)
-	s, ev, end, err := d.session, d.event, d.end, d.err
+	s, ev, header, end, err := d.session, d.event, d.header, d.end, d.err
 	s.proc.cluster.freeDelivery(d)
 	switch {
 	case s.closed:
+	case header:
+		s.sink.(opener).opened()
 	case !end:
 		s.sink.event(ev)
 	case s.stream == nil:
