@@ -14,6 +14,10 @@ import (
 	"github.com/seedbed-sim/seedbed/sim"
 )
 
+// EnvArtifacts is the environment variable that names the folder in which
+// [RunFiles] leaves replay files.
+const EnvArtifacts = "SEEDBED_ARTIFACTS"
+
 // fewSeeds is how many seeds of a scenario go test runs, unless told otherwise:
 // enough to notice a mistake, few enough for every save of a file.
 const fewSeeds = 5
@@ -24,8 +28,10 @@ const fewSeeds = 5
 // seed runs twice, to see that runs are repeatable.
 //
 // The environment steers it as it does sim.Check: SEEDBED_SEEDS sets the number
-// of seeds, SEEDBED_SEED runs only one. A failure is shrunk, told in plain words,
-// and left as a replay file in the test's artifact or temporary folder.
+// of seeds, SEEDBED_SEED runs only one, SEEDBED_REPLAY repeats the run of a replay
+// file and nothing else. A failure is shrunk, told in plain words, and left as a
+// replay file in the folder that SEEDBED_ARTIFACTS names, or else in one below the
+// system's folder for temporary files.
 //
 // Mistakes in any of the files fail the test before anything runs.
 func RunFiles(t *testing.T, r *Registry, patterns ...string) {
@@ -73,6 +79,10 @@ func explain(err error) string {
 
 func (r *Registry) test(t *testing.T, file *File) {
 	t.Helper()
+	if path := os.Getenv(sim.EnvReplay); path != "" {
+		r.testReplay(t, file, path)
+		return
+	}
 	plan, err := testPlan(file)
 	if err != nil {
 		t.Fatal(err)
@@ -86,13 +96,49 @@ func (r *Registry) test(t *testing.T, file *File) {
 	case v.Bad != nil && v.Bad.Result == Violated:
 		failure, err := r.Investigate(v.Bad, sim.Budget{Time: 5 * time.Second}, artifacts(t))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal(Style{}.Unexplained(&v, err))
 		}
-		t.Error(Style{}.Failure(failure, "seedbed replay "+failure.Replay))
+		t.Error(Style{}.Failure(failure, repeat(t, failure)))
 	case v.Err != nil:
 		t.Error(v.Err)
 	default:
 		t.Logf("%s, %s simulated", Count(v.Runs, "run"), Roughly(v.Simulated))
+	}
+}
+
+// repeat is the command that runs a failing run again.
+func repeat(t *testing.T, f *Failure) string {
+	which := fmt.Sprintf("%s=%d", sim.EnvSeed, f.Seed)
+	if f.Replay != "" {
+		which = sim.EnvReplay + "=" + f.Replay
+	}
+	return fmt.Sprintf("%s go test -run '^%s$'", which, strings.ReplaceAll(t.Name(), "/", "$/^"))
+}
+
+// testReplay repeats the run of a replay file, if it is one of this scenario, and
+// tells its whole story. The scenario inside the replay file is what is run.
+func (r *Registry) testReplay(t *testing.T, file *File, path string) {
+	t.Helper()
+	recorded, err := sim.LoadReplay(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recorded.Name != file.Metadata.Name {
+		t.Skipf("%s is a run of %s", path, recorded.Name)
+	}
+	f, err := r.Replay(path)
+	if f == nil {
+		t.Fatal(err)
+	}
+	t.Log(Style{}.Replay(f))
+	if string(f.File.Text) != string(file.Text) {
+		t.Logf("%s has changed since the run was recorded; what was run is the scenario inside %s", file.Path, path)
+	}
+	switch {
+	case err != nil:
+		t.Error(err)
+	case f.Result != Held && !f.Expected():
+		t.Errorf("%s %s: %s %v", f.Result, f.Property, f.Found, f.Err)
 	}
 }
 
@@ -122,7 +168,7 @@ func testPlan(file *File) (Plan, error) {
 // artifacts is a folder that outlives the test: a replay file is of use only
 // afterwards.
 func artifacts(t *testing.T) string {
-	if folder := os.Getenv("SEEDBED_ARTIFACTS"); folder != "" {
+	if folder := os.Getenv(EnvArtifacts); folder != "" {
 		return folder
 	}
 	return filepath.Join(os.TempDir(), "seedbed", strings.ReplaceAll(t.Name(), "/", "-"))
