@@ -18,8 +18,15 @@ type call struct {
 	ns       string // empty for cluster-scoped kinds
 	warnings []string
 	dryRun   bool
-	ctx      *registry.Context // made when a rule needs it
+	ruled    bool             // rules is filled in
+	rules    registry.Context // what the rules of the kind may know
+	hear     func(string)     // warn, bound
+	answered Response         // the answer, if it is a single object
 }
+
+// Work is the room that answering one request takes. A driver that makes very
+// many requests keeps one and uses it again; see [Server.DoIn].
+type Work struct{ call call }
 
 // Do answers a request other than a watch. The error is always an
 // *apierrors.StatusError with the reason, code, message and details of a real
@@ -31,8 +38,13 @@ type call struct {
 //	list, deletecollection       Items and List
 //	delete                       Object if the object is still there, or if the
 //	                             kind returns it; otherwise Status
-func (s *Server) Do(req *Request) (*Response, error) {
-	c := call{Server: s, req: req}
+func (s *Server) Do(req *Request) (*Response, error) { return s.DoIn(new(Work), req) }
+
+// DoIn is Do in a room of the caller's: it allocates less. The response is good
+// until w is used again.
+func (s *Server) DoIn(w *Work, req *Request) (*Response, error) {
+	c := &w.call
+	*c = call{Server: s, req: req, hear: c.hear}
 	if err := c.resolve(); err != nil {
 		return nil, err
 	}
@@ -131,21 +143,28 @@ func (c *call) now() metav1.Time {
 
 // rulesContext returns what the rules of the kind may know.
 func (c *call) rulesContext() *registry.Context {
-	if c.ctx == nil {
-		c.ctx = &registry.Context{
-			Now: c.now(), Version: c.ep.Served.GroupVersion(), Peers: peers{c.store}, Warn: c.warn, DryRun: c.dryRun,
+	if !c.ruled {
+		if c.hear == nil {
+			c.hear = c.warn
+		}
+		c.ruled = true
+		c.rules = registry.Context{
+			Now: c.now(), Version: c.ep.Served.GroupVersion(), Peers: peers{c.store}, Warn: c.hear, DryRun: c.dryRun,
 		}
 	}
-	return c.ctx
+	return &c.rules
 }
 
 // answer wraps an object that is stored, or was.
 func (c *call) answer(code int, obj Object) *Response {
-	if v := c.ep.Version; v != nil {
-		return &Response{Code: code, Object: v.From(obj)}
+	r := &c.answered
+	switch v := c.ep.Version; {
+	case v != nil:
+		*r = Response{Code: code, Object: v.From(obj)}
+	case c.req.Shared:
+		*r = Response{Code: code, Object: obj, Shared: true}
+	default:
+		*r = Response{Code: code, Object: obj.DeepCopyObject().(Object)}
 	}
-	if c.req.Shared {
-		return &Response{Code: code, Object: obj, Shared: true}
-	}
-	return &Response{Code: code, Object: obj.DeepCopyObject().(Object)}
+	return r
 }

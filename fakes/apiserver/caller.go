@@ -11,7 +11,8 @@ import (
 // answers at once; a simulator's API path is one that adds latency, loss and
 // faults.
 type Caller interface {
-	// Call makes a request other than a watch. An error that the server itself
+	// Call makes a request other than a watch. It keeps neither req nor what req
+	// points to. The response is good until the caller's next call. An error that the server itself
 	// answered is an *apierrors.StatusError; any other error leaves it open
 	// whether a write was applied.
 	Call(ctx context.Context, req *Request) (*Response, error)

@@ -12,12 +12,13 @@ import (
 // touching is an API server that answers at once; writes make properties look.
 type touching struct {
 	*apiserver.Server
-	eng *engine.Engine
+	eng  *engine.Engine
+	work apiserver.Work
 }
 
 // Call implements apiserver.Caller.
-func (t touching) Call(ctx context.Context, req *apiserver.Request) (*apiserver.Response, error) {
-	resp, err := t.Server.Call(ctx, req)
+func (t *touching) Call(_ context.Context, req *apiserver.Request) (*apiserver.Response, error) {
+	resp, err := t.DoIn(&t.work, req)
 	if err == nil && req.Verb.Write() {
 		t.eng.Touch()
 	}

@@ -80,7 +80,7 @@ func New(cfg Config) *Cluster {
 			cluster: c, name: name, node: c.control, server: apiserver.NewServer(c.store, name),
 		})
 	}
-	c.admin = apiclient.New(touching{c.instances[0].server, eng}, cfg.Scheme)
+	c.admin = apiclient.New(&touching{Server: c.instances[0].server, eng: eng}, cfg.Scheme)
 	for i := range cfg.Nodes {
 		c.addNode("node-" + strconv.Itoa(i+1))
 	}

@@ -22,25 +22,32 @@ type request struct {
 	req     apiserver.Request
 	verb    string // for the trace: "get", "update/status"
 	key     string // "secrets/kube-system/x"
+	flight
 
+	begin func(*engine.Wait) // start, bound once per pooled request
+	work  apiserver.Work     // the answer lives here until the next use
+	next  *request
+}
+
+// flight is the part of a request that begins anew with each use.
+type flight struct {
 	inst     *Instance
 	epoch    int           // of the instance when it was sent
 	delay    time.Duration // added by faults to the next hop
 	late     time.Duration // added by faults to the way back
 	mask     error         // answered by the server instead of what came of it
-	cut      cut           // set by faults
-	crash    bool          // the process crashes at the end of this hop
 	attempts int           // retries that the client made by itself
 
 	resp *apiserver.Response
 	err  error
 
-	wait      *engine.Wait
-	then      func(r *request)
-	arg       any // of then's owner
-	abandoned bool
-	begin     func(*engine.Wait) // start, bound once per pooled request
-	next      *request
+	wait *engine.Wait
+	then func(r *request)
+	arg  any // of then's owner
+
+	cut       cut  // set by faults
+	crash     bool // the process crashes at the end of this hop
+	abandoned bool // the caller has given up
 }
 
 // cut says how a request or its answer gets lost.
@@ -79,7 +86,9 @@ func (c caller) Call(ctx context.Context, req *apiserver.Request) (*apiserver.Re
 func (p *Process) send(req *apiserver.Request, then func(r *request), arg any) {
 	r := p.cluster.newRequest(p, req)
 	r.then, r.arg = then, arg
-	r.start(nil)
+	if p.departs(r) {
+		r.start(nil)
+	}
 }
 
 func (c *Cluster) newRequest(p *Process, req *apiserver.Request) *request {
@@ -107,8 +116,8 @@ func (c *Cluster) newRequest(p *Process, req *apiserver.Request) *request {
 }
 
 func (c *Cluster) freeRequest(r *request) {
-	begin := r.begin
-	*r = request{cluster: c, begin: begin, next: c.freeReq}
+	r.flight = flight{}
+	r.next = c.freeReq
 	c.freeReq = r
 }
 
@@ -185,7 +194,7 @@ func serve(arg any) {
 
 // carryOut lets the API server do it.
 func (r *request) carryOut() {
-	r.resp, r.err = r.inst.server.Do(&r.req)
+	r.resp, r.err = r.inst.server.DoIn(&r.work, &r.req)
 	if r.err == nil && r.req.Verb.Write() {
 		r.cluster.eng.Touch()
 	}
@@ -245,5 +254,8 @@ func resend(arg any) {
 		r.cluster.freeRequest(r)
 		return
 	}
-	r.transmit()
+	r.inst = nil
+	if r.proc.departs(r) {
+		r.transmit()
+	}
 }

@@ -40,6 +40,7 @@ type session struct {
 	last   time.Duration    // when the latest event sent will arrive
 	expiry engine.Timer     // of timeoutSeconds
 	ticker engine.Timer     // of bookmarks
+	late   time.Duration    // added by faults to the way back
 	header bool             // the server has answered that it accepts
 	cutOff bool             // the network is partitioned
 	giveUp engine.Timer     // runs while cutOff
@@ -59,11 +60,20 @@ func (p *Process) openWatch(req *apiserver.Request, to sink) *session {
 		s.req.User = p.spec.User
 	}
 	c := p.cluster
-	d := p.latency.Duration(c.cfg.Latency)
+	b := p.strikeOpen(p.sites.send, s, nil)
+	if b.crash {
+		s.closed, s.hungUp = true, true
+		p.crash("crashes") // does not return on a task of the process
+		return s
+	}
+	s.late = b.late
+	d := p.latency.Duration(c.cfg.Latency) + b.delay
 	inst, err := p.connect()
 	switch {
 	case err != nil:
 		s.fail(d, transportError(req, err))
+	case b.cut != whole:
+		s.lose(b.cut, d)
 	case !c.reaches(p.node, inst.node):
 		p.drop()
 		s.fail(c.cfg.Client.Timeout, transportError(req, errNoRoute))
@@ -74,12 +84,22 @@ func (p *Process) openWatch(req *apiserver.Request, to sink) *session {
 	return s
 }
 
+// lose cuts the connection before the client has the server's answer.
+func (s *session) lose(how cut, d time.Duration) {
+	s.proc.drop()
+	if how == silent {
+		s.fail(s.proc.cluster.cfg.Client.Timeout, transportError(s.req, errConnLost))
+		return
+	}
+	s.fail(d, transportError(s.req, errReset))
+}
+
 // accept runs when the request reaches the API server.
 func accept(arg any) {
 	s := arg.(*session)
 	p := s.proc
 	c := p.cluster
-	d := p.latency.Duration(c.cfg.Latency)
+	d := p.latency.Duration(c.cfg.Latency) + s.late
 	if s.closed {
 		return
 	}
@@ -88,18 +108,29 @@ func accept(arg any) {
 		s.fail(d, transportError(s.req, s.inst.brokenBy()))
 		return
 	}
-	if err := p.strikeOpen(s); err != nil {
-		c.traceWatch(s, err)
-		s.fail(d, err)
+	b := p.strikeOpen(p.sites.serve, s, s.inst)
+	var w *apiserver.Watch
+	if b.err == nil {
+		w, b.err = s.inst.watch(s.req)
+	}
+	c.traceWatch(s, b.err)
+	if b.err != nil {
+		s.fail(d+b.delay, b.err)
 		return
 	}
-	w, err := s.inst.watch(s.req)
-	c.traceWatch(s, err)
-	if err != nil {
-		s.fail(d, err)
+	switch b := p.strikeOpen(p.sites.reply, s, s.inst); {
+	case b.crash:
+		w.Stop()
+		s.closed, s.hungUp = true, true
+		p.crash("right after its request was carried out")
+		return
+	case b.cut != whole:
+		w.Stop()
+		s.lose(b.cut, d)
 		return
 	}
 	s.stream = w
+	s.last = c.eng.Elapsed() + s.late
 	s.slot = len(s.inst.sessions)
 	s.inst.sessions = append(s.inst.sessions, s)
 	if t := s.req.TimeoutSeconds; t != nil && *t > 0 {

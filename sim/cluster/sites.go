@@ -86,16 +86,42 @@ func (p *Process) strikeSend(r *request) {
 	}
 }
 
-// strikeOpen gives faults of API calls their chance at a watch request.
-func (p *Process) strikeOpen(s *session) error {
-	if p.sites.serve == nil {
-		return nil
+// departs is strikeSend for requests that no task waits for, or not in this step:
+// those of informers, and what a client sends again by itself. It returns false if
+// the process has crashed instead.
+func (p *Process) departs(r *request) bool {
+	if p.sites.send == nil {
+		return true
+	}
+	p.strike(p.sites.send, r)
+	if !r.crash {
+		return true
+	}
+	r.cluster.freeRequest(r)
+	p.crash("crashes")
+	return false
+}
+
+// blow is what faults have done to the opening of a watch.
+type blow struct {
+	delay, late time.Duration
+	cut         cut
+	crash       bool
+	err         error
+}
+
+// strikeOpen gives the faults of a list their chance at a watch request, which is
+// at an API server already if inst is not nil.
+func (p *Process) strikeOpen(list []*site, s *session, inst *Instance) (b blow) {
+	if list == nil {
+		return b
 	}
 	r := p.cluster.newRequest(p, s.req)
-	p.strike(p.sites.serve, r)
-	err := r.err
+	r.inst = inst
+	p.strike(list, r)
+	b = blow{r.delay, r.late, r.cut, r.crash, r.err}
 	p.cluster.freeRequest(r)
-	return err
+	return b
 }
 
 // strikeWatch gives faults of watches their chance at one event; false if the

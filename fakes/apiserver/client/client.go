@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -96,15 +97,21 @@ func (c *Client) request(verb apiserver.Verb, k *apiserver.Resource, namespace, 
 	if !k.Namespaced {
 		namespace = ""
 	}
-	return &apiserver.Request{
+	req := requests.Get().(*apiserver.Request)
+	*req = apiserver.Request{
 		Verb: verb, Resource: k.GVR(), Namespace: namespace, Name: name,
 		Shared: true, User: c.user, UserAgent: c.userAgent,
 	}
+	return req
 }
 
-// call makes a request.
+// requests are used again: they are big, and callers do not keep them.
+var requests = sync.Pool{New: func() any { return new(apiserver.Request) }}
+
+// call makes a request. The request must not be used afterwards.
 func (c *Client) call(ctx context.Context, req *apiserver.Request) (*apiserver.Response, error) {
 	resp, err := c.caller.Call(ctx, req)
+	requests.Put(req)
 	if err != nil {
 		return nil, err
 	}

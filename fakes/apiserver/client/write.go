@@ -118,8 +118,9 @@ func setPatchOptions(req *apiserver.Request, raw *metav1.PatchOptions) {
 
 // write makes the request of a write and puts its answer into obj.
 func (c *Client) write(ctx context.Context, req *apiserver.Request, obj client.Object) error {
+	givenAway := req.Owned
 	resp, err := c.call(ctx, req)
-	if err != nil || resp.Object == nil || req.Owned {
+	if err != nil || resp.Object == nil || givenAway {
 		return err
 	}
 	defer keepKind(obj)()
