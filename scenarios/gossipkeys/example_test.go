@@ -35,8 +35,7 @@ properties:
 		return
 	}
 	o := registry.RunSeed(file, 1)
-	fmt.Println(o.Result, o.Property)
-	// o.Found says which node cannot read which, and what their rings hold.
+	fmt.Println(o.Result, o.Property) // o.Found says who cannot read whom, and what their rings hold
 	// Output:
 	// violated gossipkeys.all-nodes-understand-each-other
 }
