@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -16,6 +17,40 @@ func ExampleRunFiles() {
 		registry := scenarios.MustNew(mirror.System()) // your systems
 		scenarios.RunFiles(t, registry, "testdata/scenarios/*.yaml")
 	}
+}
+
+// Outside of tests a plan says which runs to make of which files.
+func ExampleRegistry_Run() {
+	registry := scenarios.MustNew(mirror.System())
+	file, err := registry.Parse("orphan.yaml", []byte(`apiVersion: seedbed.dev/v1alpha1
+kind: Scenario
+metadata:
+  name: orphan
+  description: A controller that ignores deletions leaves copies behind.
+systems:
+  mirror: {forgetful: true}
+steps:
+  - mirror.set: {name: a, value: hello}
+  - wait: {for: 'exists("ConfigMap", "copies/a")', within: 1m}
+  - delete: {kind: ConfigMap, namespace: originals, name: a}
+properties:
+  - mirror.*
+expect: {violates: mirror.no-orphans}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	verdicts, err := registry.Run(context.Background(), scenarios.Plan{Files: []*scenarios.File{file}, Seeds: 8, Twice: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(verdicts[0].OK())
+	fmt.Print(scenarios.Style{}.Verdict(&verdicts[0]))
+	// Output:
+	// true
+	// ok     orphan      8  as expected, 8 of 8 violate mirror.no-orphans
 }
 
 // A mistake in a file is told at its place, with what was probably meant.
