@@ -66,6 +66,15 @@ func (p *Plan) Runs() int {
 	return n
 }
 
+// Longest is how many seeds the file with most of them runs.
+func (p *Plan) Longest() int {
+	n := 0
+	for _, file := range p.Files {
+		n = max(n, p.seeds(file))
+	}
+	return n
+}
+
 // job is one run to be made.
 type job struct {
 	file  *File

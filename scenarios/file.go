@@ -148,12 +148,13 @@ func pathError(p string, err error) error {
 		folder := filepath.Dir(p)
 		entries, listErr := os.ReadDir(folder)
 		if listErr == nil {
+			// The folder is the same for all: what counts is the last name.
 			var names []string
 			for _, e := range entries {
-				names = append(names, filepath.Join(folder, e.Name()))
+				names = append(names, e.Name())
 			}
-			if near := form.Nearest(p, names); near != "" {
-				return fmt.Errorf("%s does not exist; did you mean %q?", p, near)
+			if near := form.Nearest(filepath.Base(p), names); near != "" {
+				return fmt.Errorf("%s does not exist; did you mean %q?", p, filepath.Join(folder, near))
 			}
 		}
 		return fmt.Errorf("%s does not exist; give a scenario file, or a folder with *.yaml files", p)

@@ -114,10 +114,30 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.AddCommand(a.runCommand(), a.replayCommand(), a.checkCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand())
+	root.SetHelpCommand(helpCommand(root))
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.InitDefaultCompletionCmd() // takes the output of root as it is now
 	return root
+}
+
+// helpCommand is cobra's, but a name that is no command is a mistake.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			switch {
+			case err != nil:
+				return badInput("%v", err)
+			case len(rest) > 0:
+				return unknownCommand(cmd, rest[0])
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {

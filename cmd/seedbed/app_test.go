@@ -73,6 +73,12 @@ func TestMistakesOnTheCommandLineGetOneClearLine(t *testing.T) {
 		{[]string{"run", "--shrink", "3"}, `seedbed: --shrink does not take "3": time for making each failing history small, such as 10s; 0s leaves it as found`},
 		{[]string{"run", "testdata/hods.yaml"}, `seedbed: testdata/hods.yaml does not exist; did you mean "testdata/holds.yaml"?`},
 		{[]string{"run", "orphn"}, `seedbed: "orphn" is neither a file nor a built-in scenario; did you mean "orphan"?`},
+		{[]string{"help", "rn"}, `seedbed: "rn" is not a command of seedbed; did you mean "run"?`},
+		{[]string{"help", "list", "stepps"}, `seedbed: "stepps" is not a command of seedbed list; did you mean "steps"?`},
+		{[]string{"run", "--first-seed", "18446744073709551614", "--seeds", "3"},
+			`seedbed: --first-seed 18446744073709551614: there are no 3 seeds from there on; the last seed is 18446744073709551615`},
+		{[]string{"check", "testdata/mut"}, `seedbed: testdata/mut does not exist; give a scenario file, or a folder with *.yaml files`},
+		{[]string{"check", "testdata/hold.yaml"}, `seedbed: testdata/hold.yaml does not exist; did you mean "testdata/holds.yaml"?`},
 		{[]string{"run", "nowhere"}, `seedbed: nowhere does not exist; give a scenario file, or a folder with *.yaml files`},
 		{[]string{"run", "--junit", "nowhere/x.xml"}, `seedbed: --junit: open nowhere/x.xml: no such file or directory`},
 		{[]string{"run", "--story", "--seed", "1"}, `seedbed: --trace and --story show one run, but the paths name 2 scenarios; give one file`},
@@ -387,6 +393,9 @@ func TestSchemaVersionCompletionAndHelp(t *testing.T) {
 		seedbed(t, "completion", shell).wants(t, exitOK, "seedbed")
 	}
 	seedbed(t, "__complete", "ru").wants(t, exitOK, "run\t")
+	seedbed(t, "help").wants(t, exitOK, "Usage:", "seedbed run my.yaml --seeds 1000")
+	seedbed(t, "help", "run").wants(t, exitOK, "Exit codes: 0 every scenario showed", "--first-seed", "--help")
+	seedbed(t, "run", "testdata/holds.yaml", "--first-seed", "18446744073709551614", "--seeds", "2", "-o", "json").wants(t, exitOK, `"seed":18446744073709551615,`)
 	seedbed(t).wants(t, exitOK, "Usage:", "seedbed run my.yaml --seeds 1000")
 	seedbed(t, "run", "--help").wants(t, exitOK, "Exit codes: 0 every scenario showed", "--first-seed")
 }

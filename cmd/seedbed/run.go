@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -122,6 +123,9 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 	s.plan = scenarios.Plan{Files: files, First: f.first, Seeds: f.seeds, Workers: f.workers, Verify: f.verify}
 	if oneSeed {
 		s.plan.First, s.plan.Seeds = f.seed, 1
+	}
+	if most := s.plan.Longest(); s.plan.First > math.MaxUint64-uint64(max(most, 1)-1) {
+		return badInput("--first-seed %d: there are no %s from there on; the last seed is %d", s.plan.First, scenarios.Count(most, "seed"), uint64(math.MaxUint64))
 	}
 	if f.trace != "" || f.story {
 		if len(files) != 1 {
