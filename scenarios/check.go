@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ func (r *Registry) check(d *form.Decoder, file *File) {
 		file.systems = append(file.systems, system)
 		if system.Check.run != nil && len(d.Problems()) == 0 {
 			if err := system.Check.run(use.Config, s.Cluster); err != nil {
-				d.Fail(use.Place, "%v", err)
+				d.Fail(blamed(root, use, err), "%v", err)
 			}
 		}
 	}
@@ -40,6 +41,17 @@ func (r *Registry) check(d *form.Decoder, file *File) {
 	r.checkRefs(d, file)
 	r.checkFaults(d, file)
 	r.compile(d, file)
+}
+
+// blamed is the place that a system's check complains about: its own entry, or
+// the cluster's if that is written.
+func blamed(root form.Place, use SystemUse, err error) form.Place {
+	var wrong *ClusterError
+	place, written := child(root, "cluster")
+	if !written || !errors.As(err, &wrong) {
+		return use.Place
+	}
+	return at(place, wrong.Field)
 }
 
 func (r *Registry) checkExplore(d *form.Decoder, root form.Place, s *Scenario) {

@@ -24,7 +24,7 @@ type System struct {
 	Config any
 
 	// Check refuses a configuration that decodes but makes no sense, or does not
-	// fit the cluster; nil accepts everything. See [CheckWith].
+	// fit the cluster; nil accepts everything. See [CheckWith] and [ClusterError].
 	Check ConfigCheck
 
 	// Processes names the processes that Build starts, so that steps may refer
@@ -49,6 +49,19 @@ type System struct {
 type ConfigCheck struct {
 	run func(config any, c Cluster) error
 }
+
+// ClusterError is an error of a system's Check about the shape of the cluster: it
+// is shown at the field, such as nodes, rather than at the system.
+type ClusterError struct {
+	Field string
+	Err   error
+}
+
+// Error is the message of Err.
+func (e *ClusterError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ClusterError) Unwrap() error { return e.Err }
 
 // ProcessNames is made by [ProcessesWith].
 type ProcessNames struct {

@@ -32,7 +32,11 @@ func TestMistakesAreToldWithTheirPlace(t *testing.T) {
 		{"key at the start", cluster + "systems:\n  gossipkeys:\n    keys: [K1/33]\nproperties: [gossipkeys.*]\n", []string{
 			`test.yaml:7:12: systems.gossipkeys.keys[0]: "K1/33" is no name of a key` + keyHint}},
 		{"no Node objects", "systems:\n  gossipkeys:\nproperties: [gossipkeys.*]\n", []string{
-			"test.yaml:5:3: systems.gossipkeys: agents find their peers among the Node objects; write nodeObjects: true under cluster"}},
+			"test.yaml:5:3: systems.gossipkeys: agents of gossipkeys find their peers among the Node objects; write nodeObjects: true under cluster"}},
+		{"Node objects refused", "cluster: {nodes: 3, nodeObjects: false}\nsystems: {gossipkeys: }\nproperties: [gossipkeys.*]\n", []string{
+			"test.yaml:4:34: cluster.nodeObjects: agents of gossipkeys find their peers among the Node objects; write nodeObjects: true under cluster"}},
+		{"no Node objects in the cluster", "cluster: {nodes: 3}\nsystems: {gossipkeys: }\nproperties: [gossipkeys.*]\n", []string{
+			"test.yaml:4:10: cluster: agents of gossipkeys find their peers among the Node objects; write nodeObjects: true under cluster"}},
 		{"mode", cluster + "systems:\n  gossipkeys: {mode: hard-swop}\nproperties: [gossipkeys.*]\n", []string{
 			`test.yaml:6:22: systems.gossipkeys.mode: "hard-swop" is not a value of this field; did you mean "hard-swap"?`}},
 		{"setting", cluster + "systems:\n  gossipkeys: {timming: lan}\nproperties: [gossipkeys.*]\n", []string{

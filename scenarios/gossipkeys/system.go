@@ -2,6 +2,7 @@ package gossipkeys
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 
@@ -54,7 +55,8 @@ func System() scenarios.System {
 
 func check(c Config, shape scenarios.Cluster) error {
 	if !shape.NodeObjects {
-		return fmt.Errorf("agents find their peers among the Node objects; write nodeObjects: true under cluster")
+		return &scenarios.ClusterError{Field: "nodeObjects",
+			Err: errors.New("agents of gossipkeys find their peers among the Node objects; write nodeObjects: true under cluster")}
 	}
 	return nil
 }
