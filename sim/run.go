@@ -94,7 +94,7 @@ func once(o *Options, build Build, h how) (run *Result) {
 	}
 	res := w.Run()
 	if res.Err == nil {
-		res.Err = atEnd(w)
+		res.Err = atEnd(w, h.source)
 	}
 	run.Hash, run.Steps, run.Elapsed, run.Err = res.Hash, res.Steps, res.Elapsed, scriptError(res.Err)
 	run.Schedule, run.Records = res.Schedule, res.Records
@@ -109,11 +109,7 @@ func once(o *Options, build Build, h how) (run *Result) {
 
 // start builds the world; a panic of the build function is an error of the run.
 func start(w *World, cfg cluster.Config, build Build) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = asError(r)
-		}
-	}()
+	defer func() { err = recovered(recover(), cfg.Engine.Source, err) }()
 	w.Cluster = cluster.New(cfg)
 	w.Engine().OnTouched(w.look)
 	build(w)
@@ -122,16 +118,20 @@ func start(w *World, cfg cluster.Config, build Build) (err error) {
 }
 
 // atEnd asks the properties once more; a panic of one is an error of the run.
-func atEnd(w *World) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = asError(r)
-		}
-	}()
+func atEnd(w *World, src engine.Source) (err error) {
+	defer func() { err = recovered(recover(), src, err) }()
 	return w.lookAtEnd()
 }
 
-func asError(r any) error {
+// recovered makes an error of a panic, unless it is the one with which the source
+// of choices has abandoned the run: that one goes on to whoever made the source.
+func recovered(r any, src engine.Source, err error) error {
+	if r == nil {
+		return err
+	}
+	if thrown := engine.Aborted(src); thrown != nil {
+		panic(thrown)
+	}
 	if err, ok := r.(*ScriptError); ok {
 		return err
 	}

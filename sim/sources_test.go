@@ -9,6 +9,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"pgregory.net/rapid"
@@ -91,6 +92,40 @@ func TestElectionWithRapid(t *testing.T) {
 			Cluster: cluster.Config{Profile: sim.Stormy().Only("api-error-500", "api-loss-response").Until(20 * time.Second)},
 		}, electionWorld(candidates, patience))
 	})
+}
+
+// TestSourceMayAbandonARun is what rapid does when it runs out of data: the panic
+// reaches it, wherever the run was, and no property is blamed.
+func TestSourceMayAbandonARun(t *testing.T) {
+	for left := range 40 {
+		drawn, built := 0, false
+		src := engine.NewDraw(func(_ string, n uint64) uint64 {
+			if drawn++; drawn > left {
+				panic("out of data")
+			}
+			return n - 1
+		})
+		func() {
+			defer func() {
+				if r := recover(); r != "out of data" {
+					t.Errorf("after %d draws the panic is %v", left, r)
+				}
+			}()
+			o := small()
+			o.Horizon = 90 * time.Second
+			sim.CheckSource(t, src, o, func(w *sim.World) {
+				for range 10 {
+					w.Choose("size", 5)
+				}
+				built = true
+				electionWorld(2, time.Second)(w)
+			})
+			t.Errorf("after %d draws the run is not abandoned", left)
+		}()
+		if built != (left >= 12) {
+			t.Errorf("after %d draws: built is %v", left, built)
+		}
+	}
 }
 
 // FuzzElection is a native fuzz target: its bytes are the choices of a run, so

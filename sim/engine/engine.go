@@ -85,6 +85,7 @@ func New(cfg Config) *Engine {
 	e.abort, _ = cfg.Source.(aborter)
 	cfg.Source.Begin()
 	e.entropy = cfg.Source.Entropy()
+	e.checkAbort()
 	e.contention.e = e
 	e.nextVigil = never
 	e.moveTo(0)
@@ -106,17 +107,34 @@ func (e *Engine) Run() Result { return e.RunUntil(e.cfg.Horizon) }
 // must not pass through the stacks of tasks.
 type aborter interface{ aborted() any }
 
+// Aborted returns the value of the panic with which a source has abandoned its
+// run, or nil.
+func Aborted(s Source) any {
+	if a, ok := s.(aborter); ok {
+		return a.aborted()
+	}
+	return nil
+}
+
+// checkAbort ends a run that its source has abandoned: by a panic of the source's,
+// or inside Run, at the end of the step.
+func (e *Engine) checkAbort() {
+	if e.abort == nil || e.abort.aborted() == nil {
+		return
+	}
+	if !e.inRun {
+		panic(e.abort.aborted())
+	}
+	e.stopped = true
+}
+
 // RunUntil is Run with another horizon, counted from virtual time zero; 0: none.
 func (e *Engine) RunUntil(horizon time.Duration) Result {
 	if e.inRun {
 		panic("engine: Run called inside Run")
 	}
 	e.run(int64(horizon))
-	if e.abort != nil {
-		if thrown := e.abort.aborted(); thrown != nil {
-			panic(thrown)
-		}
-	}
+	e.checkAbort()
 	return e.result()
 }
 

@@ -12,7 +12,8 @@ package engine
 // preemption: such libraries do not shrink a draw per decision.
 //
 // If draw panics, as such libraries do to abandon a run, the run ends and Run
-// panics with the same value.
+// panics with the same value; so does New, or a choice made outside Run. [Aborted]
+// tells such a panic from others.
 func NewDraw(draw func(label string, n uint64) uint64) Source {
 	return &drawSource{draw: draw}
 }
@@ -26,13 +27,13 @@ type drawSource struct {
 func (d *drawSource) Begin() {
 	d.thrown = nil
 	d.strategy = nil
-	if seed := d.draw("schedule", 1<<16); seed != 0 {
+	if seed := d.ask("schedule", 1<<16); seed != 0 {
 		d.strategy = mixture(seed)
 		d.strategy.Begin(avalanche(seed))
 	}
 }
 
-func (d *drawSource) Entropy() uint64 { return d.draw("entropy", 1<<16) }
+func (d *drawSource) Entropy() uint64 { return d.ask("entropy", 1<<16) }
 
 func (d *drawSource) Stream(string) Chooser { return d }
 

@@ -124,26 +124,47 @@ func FuzzBytes(f *testing.F) {
 }
 
 // A draw function that panics abandons the run with that panic, past the stacks
-// and the recovers of tasks.
+// and the recovers of tasks, wherever the run is.
 func TestDrawMayAbandonTheRun(t *testing.T) {
-	left := 5
-	g := newProgram(1, Config{Horizon: second, Source: NewDraw(func(label string, n uint64) uint64 {
-		if left--; left < 0 {
-			panic("out of data")
-		}
-		return n - 1
-	})})
-	func() {
-		defer func() {
-			if r := recover(); r != "out of data" {
-				t.Errorf("recovered %v", r)
+	tests := map[string]struct {
+		left  int
+		where string
+	}{
+		"the schedule":            {0, "New"},
+		"the entropy":             {1, "New"},
+		"a choice before the run": {2, "Intn"},
+		"a choice inside the run": {5, "Run"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			src := NewDraw(func(_ string, n uint64) uint64 {
+				if tt.left--; tt.left < 0 {
+					panic("out of data")
+				}
+				return n - 1
+			})
+			at := "New"
+			var g *program
+			func() {
+				defer func() {
+					if r := recover(); r != "out of data" || Aborted(src) != r || at != tt.where {
+						t.Errorf("%s panics with %v, want it of %s", at, r, tt.where)
+					}
+				}()
+				g = newProgram(1, Config{Horizon: second, Source: src})
+				at = "Intn"
+				g.e.Stream("before", "run").Intn(2)
+				at = "Run"
+				g.e.Run()
+				t.Error("not abandoned")
+			}()
+			if g == nil {
+				return
 			}
-		}()
-		g.e.Run()
-		t.Error("not abandoned")
-	}()
-	if err := g.e.Close(); err != nil {
-		t.Error(err)
+			if err := g.e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

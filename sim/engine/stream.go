@@ -69,9 +69,7 @@ func (s *Stream) choose(n uint64, shape Shape, arg uint64) uint64 {
 	c := Choice{Label: s.label, Nth: s.nth, N: n, Shape: shape, Arg: arg}
 	s.nth++
 	v := s.chooser.Choose(c)
-	if e.abort != nil && e.abort.aborted() != nil {
-		e.stopped = true
-	}
+	e.checkAbort()
 	if v >= n {
 		panic(fmt.Sprintf("engine: source answered %d to choice %s[%d] of %d outcomes", v, c.Label, c.Nth, n))
 	}
