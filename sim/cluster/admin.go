@@ -5,22 +5,22 @@ import (
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // touching is an API server that answers at once; writes make properties look.
 type touching struct {
 	*apiserver.Server
-	eng  *engine.Engine
-	work apiserver.Work
+	cluster *Cluster
+	work    apiserver.Work
 }
 
 // Call implements apiserver.Caller.
 func (t *touching) Call(_ context.Context, req *apiserver.Request) (*apiserver.Response, error) {
 	resp, err := t.DoIn(&t.work, req)
 	if err == nil && req.Verb.Write() {
-		t.eng.Touch()
+		t.cluster.wrote("", req, resp)
+		t.cluster.eng.Touch()
 	}
 	return resp, err
 }

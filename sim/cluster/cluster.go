@@ -40,6 +40,7 @@ type Cluster struct {
 	rawKinds map[schema.GroupVersionKind]*kind
 	keys     *keyTable
 	full     bool // the trace keeps its records
+	written  []Write
 	freeReq  *request
 	freeDel  *delivery
 	spareDel int
@@ -80,7 +81,7 @@ func New(cfg Config) *Cluster {
 			cluster: c, name: name, node: c.control, server: apiserver.NewServer(c.store, name),
 		})
 	}
-	c.admin = apiclient.New(&touching{Server: c.instances[0].server, eng: eng}, cfg.Scheme)
+	c.admin = apiclient.New(&touching{Server: c.instances[0].server, cluster: c}, cfg.Scheme)
 	for i := range cfg.Nodes {
 		c.addNode("node-" + strconv.Itoa(i+1))
 	}

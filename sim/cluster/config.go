@@ -52,6 +52,9 @@ type Config struct {
 	// Client is how the processes' API clients behave.
 	Client ClientConfig
 
+	// Digest keeps a hash of the content of each write, for [Cluster.Written].
+	Digest bool
+
 	// Profile is the trouble that the cluster lives with from the start.
 	Profile Profile
 }

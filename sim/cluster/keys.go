@@ -10,11 +10,16 @@ import (
 // keyTable interns the names under which requests appear in traces and in the
 // scheduler, so that a call costs a map lookup instead of a string.
 type keyTable struct {
-	keys  map[keyParts]string
+	keys  map[string]*key // by the object's name, which is nearly unique
 	verbs map[verbParts]string
 }
 
-type keyParts struct{ resource, namespace, name string }
+// key is one interned key; next has the same name.
+type key struct {
+	resource, namespace string
+	text                string
+	next                *key
+}
 
 type verbParts struct {
 	verb apiserver.Verb
@@ -22,7 +27,7 @@ type verbParts struct {
 }
 
 func newKeyTable() *keyTable {
-	return &keyTable{keys: map[keyParts]string{}, verbs: map[verbParts]string{}}
+	return &keyTable{keys: map[string]*key{}, verbs: map[verbParts]string{}}
 }
 
 // of returns "secrets/kube-system/x", or "nodes/node-1" for cluster-scoped
@@ -36,9 +41,11 @@ func (t *keyTable) of(req *apiserver.Request) string {
 }
 
 func (t *keyTable) object(resource, namespace, name string) string {
-	k := keyParts{resource, namespace, name}
-	if s, ok := t.keys[k]; ok {
-		return s
+	first := t.keys[name]
+	for k := first; k != nil; k = k.next {
+		if k.namespace == namespace && k.resource == resource {
+			return k.text
+		}
 	}
 	parts := []string{resource}
 	if namespace != "" {
@@ -47,9 +54,9 @@ func (t *keyTable) object(resource, namespace, name string) string {
 	if name != "" {
 		parts = append(parts, name)
 	}
-	s := strings.Join(parts, "/")
-	t.keys[k] = s
-	return s
+	k := &key{resource, namespace, strings.Join(parts, "/"), first}
+	t.keys[name] = k
+	return k.text
 }
 
 // verb returns "update", or "update/status" for a subresource.

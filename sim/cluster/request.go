@@ -196,6 +196,7 @@ func serve(arg any) {
 func (r *request) carryOut() {
 	r.resp, r.err = r.inst.server.DoIn(&r.work, &r.req)
 	if r.err == nil && r.req.Verb.Write() {
+		r.cluster.wrote(r.proc.name, &r.req, r.resp)
 		r.cluster.eng.Touch()
 	}
 	if r.mask != nil {

@@ -70,10 +70,10 @@ func seen(t watch.EventType) string {
 
 // traceEvent tells that a cache takes over a change.
 func (c *Cluster) traceEvent(inf *Informer, e apiserver.Event) {
-	key := c.keys.object(inf.kind.resource.Resource, e.Object.GetNamespace(), e.Object.GetName())
 	verb := seen(e.Type)
-	ev := engine.Event{Kind: "watch", Actor: inf.proc.name, Verb: verb, Object: key, N: e.Revision}
+	ev := engine.Event{Kind: "watch", Actor: inf.proc.name, Verb: verb, Object: e.Object.GetName(), N: e.Revision}
 	if c.full {
+		key := c.keys.object(inf.kind.resource.Resource, e.Object.GetNamespace(), e.Object.GetName())
 		ev.Detail = func() string { return "its cache sees the " + verb + " of " + key }
 	}
 	c.eng.Emit(ev)

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
@@ -85,11 +86,8 @@ func convert(dst client.Object, src apiserver.Object) error {
 
 // keepKind restores what dst said about its kind before a call. A real client
 // leaves it alone in writes and clears it in reads of Go types.
-func keepKind(dst runtime.Object) func() {
-	before := dst.GetObjectKind().GroupVersionKind()
-	return func() {
-		if !before.Empty() {
-			dst.GetObjectKind().SetGroupVersionKind(before)
-		}
+func keepKind(dst runtime.Object, before schema.GroupVersionKind) {
+	if !before.Empty() {
+		dst.GetObjectKind().SetGroupVersionKind(before)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -75,14 +76,27 @@ type Kinds interface {
 type kinds struct {
 	types  *typeCache
 	served Kinds
-	found  sync.Map // schema.GroupVersionKind or reflect.Type → *apiserver.Resource
+	found  sync.Map // schema.GroupVersionKind → *apiserver.Resource, reflect.Type → *hit
+	latest atomic.Pointer[hit]
+}
+
+// hit is the last answer for a Go type: clients mostly ask for one kind many
+// times.
+type hit struct {
+	goType reflect.Type
+	res    *apiserver.Resource
 }
 
 // kind finds what the server serves for an object or a list of objects.
 func (c *Client) kind(obj kruntime.Object) (*apiserver.Resource, error) {
 	goType := reflect.TypeOf(obj)
+	if h := c.kinds.latest.Load(); h != nil && h.goType == goType {
+		return h.res, nil
+	}
 	if known, ok := c.kinds.found.Load(goType); ok {
-		return known.(*apiserver.Resource), nil
+		h := known.(*hit)
+		c.kinds.latest.Store(h)
+		return h.res, nil
 	}
 	gvk, err := c.kinds.types.kindOf(obj, c.scheme)
 	if err != nil {
@@ -93,7 +107,7 @@ func (c *Client) kind(obj kruntime.Object) (*apiserver.Resource, error) {
 	}
 	res, err := c.served(gvk)
 	if err == nil && !namesItself(obj) {
-		c.kinds.found.Store(goType, res)
+		c.kinds.found.Store(goType, &hit{goType, res})
 	}
 	return res, err
 }

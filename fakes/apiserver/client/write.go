@@ -123,7 +123,7 @@ func (c *Client) write(ctx context.Context, req *apiserver.Request, obj client.O
 	if err != nil || resp.Object == nil || givenAway {
 		return err
 	}
-	defer keepKind(obj)()
+	defer keepKind(obj, obj.GetObjectKind().GroupVersionKind())
 	if !resp.Shared || reflect.TypeOf(obj) != reflect.TypeOf(resp.Object) {
 		return c.into(obj, resp.Object, resp.Shared)
 	}

@@ -128,6 +128,13 @@ func (s *Store) unlock() {
 		return
 	}
 	wake := s.wake
+	if len(wake) == 1 { // by far the most frequent case
+		fn := wake[0].notify
+		s.wake = wake[:0]
+		s.mu.Unlock()
+		fn()
+		return
+	}
 	s.wake = nil
 	sort.Slice(wake, func(i, j int) bool { return wake[i].id < wake[j].id })
 	notify := make([]func(), 0, len(wake))
