@@ -113,6 +113,14 @@ func (r *Registry) RunSeed(file *File, seed uint64) *Outcome {
 	return r.outcome(file, got, w)
 }
 
+// VerifySeed is RunSeed, twice; the outcome is an error if the runs differ, be it
+// only in what they have written.
+func (r *Registry) VerifySeed(file *File, seed uint64) *Outcome {
+	var w *World
+	got := sim.VerifySeed(r.options(file, seed), seed, r.build(file, &w))
+	return r.outcome(file, got, w)
+}
+
 // TraceSeed is RunSeed with the whole trace.
 func (r *Registry) TraceSeed(file *File, seed uint64) (*Outcome, []engine.Record) {
 	var w *World

@@ -319,6 +319,31 @@ func TestNondeterminismIsFound(t *testing.T) {
 	}
 }
 
+// TestNondeterministicContentIsFound writes an object whose text depends on the
+// order of a map, which changes nothing else about the run.
+func TestNondeterministicContentIsFound(t *testing.T) {
+	calls := 0
+	build := func(w *sim.World) {
+		calls++
+		w.Create(configMap("same", nil, map[string]string{"text": "always"}))
+		text := fmt.Sprint(calls)
+		alone(func(ctx context.Context, env *cluster.Env) {
+			w.Must(env.Kube.Create(ctx, configMap("a", nil, map[string]string{"text": text})))
+			_ = env.Clock.Sleep(ctx, time.Hour)
+		})(w)
+	}
+	if a, b := sim.RunSeed(small(), 1, build), sim.RunSeed(small(), 1, build); a.Hash != b.Hash {
+		t.Errorf("content is part of the hash: %016x and %016x", a.Hash, b.Hash)
+	}
+	const want = "seed 1 gave two different runs (write 2, create of configmaps/default/a by p, stored different content)"
+	if err := sim.VerifySeed(small(), 1, build).Err; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	if _, err := sim.Run(small(), build); err == nil || !strings.Contains(err.Error(), "stored different content") {
+		t.Errorf("Run says %v", err)
+	}
+}
+
 func TestTheFirstFailingSeedIsReported(t *testing.T) {
 	build := func(w *sim.World) {
 		w.At(time.Second, func() { w.Engine().Touch() })

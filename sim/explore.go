@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -36,21 +35,6 @@ type Report struct {
 
 // Mark is something that was to happen in at least one run.
 type Mark struct{ Name, Meaning string }
-
-// NondeterminismError says that one seed gave two different runs: something in
-// the code under test, or in the simulator, is decided outside the simulation.
-type NondeterminismError struct {
-	Seed          uint64
-	First, Second uint64 // hashes
-	Steps         uint64 // of the first run
-}
-
-// Error names the usual suspects.
-func (e *NondeterminismError) Error() string {
-	return fmt.Sprintf("seed %d gave two different runs (hashes %016x and %016x): look for iteration over a map, "+
-		"time.Now, a global random generator, a goroutine, a select, or memory kept from one run to the next",
-		e.Seed, e.First, e.Second)
-}
 
 // RunSeed makes the run of one seed.
 func RunSeed(o Options, seed uint64, build Build) *Result {
@@ -98,15 +82,10 @@ func explore(o *Options, build Build) *Report {
 // seed makes run number i, twice if asked for.
 func (o *Options) seed(i uint64, build Build) *Result {
 	seed := o.First + i
-	h := how{source: engine.NewSeed(seed), seed: seed}
-	r := once(o, build, h)
-	if i >= uint64(o.Twice) {
-		return r
+	if i < uint64(o.Twice) {
+		return o.twice(seed, build)
 	}
-	if again := once(o, build, h); again.Hash != r.Hash {
-		r.Err = &NondeterminismError{Seed: seed, First: r.Hash, Second: again.Hash, Steps: r.Steps}
-	}
-	return r
+	return once(o, build, how{source: engine.NewSeed(seed), seed: seed})
 }
 
 func (o *Options) workers() int {

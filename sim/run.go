@@ -39,6 +39,9 @@ type Result struct {
 	// Reached names the marks that were reached.
 	Reached []string
 
+	// written is what was stored, if it was digested.
+	written []cluster.Write
+
 	// marks are all marks of the world, for the report.
 	marks []Mark
 }
@@ -68,12 +71,14 @@ type how struct {
 	source engine.Source
 	seed   uint64
 	record bool
+	digest bool // of what is written
 	trace  engine.TraceLevel
 }
 
 // once makes one run.
 func once(o *Options, build Build, h how) (run *Result) {
 	cfg := o.Cluster
+	cfg.Digest = cfg.Digest || h.digest
 	cfg.Engine.Source = h.source
 	cfg.Engine.Record = h.record
 	cfg.Engine.Trace = h.trace
@@ -97,7 +102,7 @@ func once(o *Options, build Build, h how) (run *Result) {
 		res.Err = atEnd(w, h.source)
 	}
 	run.Hash, run.Steps, run.Elapsed, run.Err = res.Hash, res.Steps, res.Elapsed, scriptError(res.Err)
-	run.Schedule, run.Records = res.Schedule, res.Records
+	run.Schedule, run.Records, run.written = res.Schedule, res.Records, w.Written()
 	for _, m := range w.marks {
 		run.marks = append(run.marks, Mark{m.name, m.meaning})
 		if m.reached {
