@@ -27,7 +27,7 @@ func (n *Node) labelSize() int {
 // wakeGossip schedules the next gossip tick if there is something to say. A tick
 // of an idle node does nothing at all, so the model leaves those out: ticks come
 // at whole intervals from the node's creation, and only while the queue is not
-// empty.
+// empty. What is queued in the very instant of a tick has missed it.
 func (n *Node) wakeGossip() {
 	if n.ticking || n.cfg.GossipNodes <= 0 || len(n.queue.items) == 0 {
 		return

@@ -44,7 +44,7 @@ func playModel(sc script, tweak func(*gossip.Config)) *sample {
 	for i := range *modelRuns {
 		arm := newModel(uint64(i))
 		arm.tweak = tweak
-		s.add(sc.run(&stage{arm: arm, rng: dice(i)}))
+		s.add(sc.run(&stage{arm: arm, rng: diceOf(i)}))
 	}
 	return &s
 }
@@ -53,7 +53,7 @@ func playReal(t *testing.T, sc script, runs int) *sample {
 	var s sample
 	for i := range runs {
 		synctest.Test(t, func(*testing.T) {
-			s.add(sc.run(&stage{arm: newLibrary(), rng: dice(1000 + i)}))
+			s.add(sc.run(&stage{arm: newLibrary(), rng: diceOf(i)}))
 		})
 	}
 	return &s

@@ -43,9 +43,15 @@ type act struct {
 // change. It is the same for run i of both arms.
 type dice uint64
 
+// diceOf makes the dice of run i.
+func diceOf(i int) dice { return dice(uint64(i+1) * 0x9e3779b97f4a7c15) }
+
 func (d *dice) intn(n int) int {
-	*d = *d*6364136223846793005 + 1442695040888963407
-	return int((uint64(*d) >> 33) % uint64(n))
+	*d += 0x9e3779b97f4a7c15
+	z := uint64(*d)
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb
+	return int((z ^ (z >> 31)) % uint64(n))
 }
 
 // upTo picks a duration below the limit, in milliseconds.
@@ -53,7 +59,12 @@ func (d *dice) upTo(limit time.Duration) time.Duration {
 	return time.Duration(d.intn(int(limit/time.Millisecond))) * time.Millisecond
 }
 
-// form starts n nodes, each joining all earlier ones, and lets them settle.
+// form starts n nodes, each joining all earlier ones, and lets them settle. What
+// follows begins at a moment that has nothing to do with any node's ticks. On
+// them, the library under a clock that stands still is another one than in life:
+// a failed probe round, which takes whole intervals, and the gossip tick fall
+// into one instant there, and the scheduler decides which comes first. In life
+// the round ends a moment later, and so it does in the model.
 func (s *stage) form(n int, set settings) {
 	s.set = set
 	for i := range n {
@@ -62,7 +73,7 @@ func (s *stage) form(n int, set settings) {
 		s.nodes = append(s.nodes, i)
 		s.join(i, s.nodes[:i]...)
 	}
-	s.sleep(time.Minute)
+	s.sleep(time.Minute + s.rng.upTo(time.Second) + delay/2)
 	s.zero = s.now()
 }
 
