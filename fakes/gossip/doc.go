@@ -39,7 +39,7 @@
 //
 // # What makes it cheap
 //
-// Five nodes live through 300 seconds in less than a millisecond. Messages are
+// Five nodes live through 300 seconds in about a millisecond. Messages are
 // small values with interned names; envelopes are cut from slabs; a gossip tick
 // with nothing to say has no effect in memberlist, so here it is not even
 // scheduled, while ticks that do have one come at memberlist's very instants.
