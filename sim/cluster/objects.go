@@ -17,7 +17,7 @@ type objects struct {
 }
 
 // fewObjects is up to how many objects live in the slice alone.
-const fewObjects = 48
+const fewObjects = 16
 
 func (s *objects) len() int {
 	if s.byName != nil {
@@ -31,10 +31,21 @@ func (s *objects) get(k types.NamespacedName) Object {
 	if s.byName != nil {
 		return s.byName[k]
 	}
-	if i, ok := s.find(k); ok {
+	if i := s.scan(k); i >= 0 {
 		return s.sorted[i]
 	}
 	return nil
+}
+
+// scan returns where the object of that name is in the slice, or -1. For so few
+// it is faster than a search.
+func (s *objects) scan(k types.NamespacedName) int {
+	for i, o := range s.sorted {
+		if o.GetName() == k.Name && o.GetNamespace() == k.Namespace {
+			return i
+		}
+	}
+	return -1
 }
 
 // set puts o in and returns what it replaces, or nil.
@@ -46,11 +57,11 @@ func (s *objects) set(o Object) (old Object) {
 		s.stale = true
 		return old
 	}
-	i, ok := s.find(k)
-	if ok {
+	if i := s.scan(k); i >= 0 {
 		old, s.sorted[i] = s.sorted[i], o
 		return old
 	}
+	i, _ := slices.BinarySearchFunc(s.sorted, o, compare)
 	s.sorted = slices.Insert(s.sorted, i, o)
 	if len(s.sorted) > fewObjects {
 		s.index()
@@ -66,8 +77,8 @@ func (s *objects) remove(k types.NamespacedName) (old Object) {
 		s.stale = true
 		return old
 	}
-	i, ok := s.find(k)
-	if !ok {
+	i := s.scan(k)
+	if i < 0 {
 		return nil
 	}
 	old = s.sorted[i]
@@ -118,15 +129,6 @@ func (s *objects) in(namespace string) []Object {
 		return 1
 	})
 	return list[lo : lo+n]
-}
-
-func (s *objects) find(k types.NamespacedName) (int, bool) {
-	return slices.BinarySearchFunc(s.sorted, k, func(o Object, k types.NamespacedName) int {
-		if c := cmp.Compare(o.GetNamespace(), k.Namespace); c != 0 {
-			return c
-		}
-		return cmp.Compare(o.GetName(), k.Name)
-	})
 }
 
 func compare(a, b Object) int {

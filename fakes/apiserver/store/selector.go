@@ -41,6 +41,18 @@ func (s *Selector) matches(k Key, obj Object) bool {
 	return s.Labels == nil || s.Labels.Matches(labelsOf(obj))
 }
 
+// onlyLabel returns the label and value that s asks for if it asks for nothing
+// else but perhaps the namespace: such a selector is cheap to match.
+func (s *Selector) onlyLabel() (key, value string, ok bool) {
+	if s.Name != "" || len(s.Terms) > 0 || s.Labels == nil {
+		return "", "", false
+	}
+	if reqs, selectable := s.Labels.Requirements(); !selectable || len(reqs) != 1 {
+		return "", "", false
+	}
+	return s.exactLabel()
+}
+
 // everything reports whether s selects by nothing but the namespace.
 func (s *Selector) wholeNamespace() bool {
 	return s.Name == "" && s.Labels == nil && len(s.Terms) == 0
