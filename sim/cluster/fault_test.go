@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,28 @@ func TestNetworkFaults(t *testing.T) {
 			l.run(time.Minute, tt.want...)
 		})
 	}
+}
+
+// TestNetworkFaultsOfManyNodes sees that a network fault costs nothing per link, of
+// which there are four million here, and reaches a node that joins later.
+func TestNetworkFaultsOfManyNodes(t *testing.T) {
+	l := newLab(t, cluster.Config{Nodes: 2000, Network: network.Quality{Delay: engine.Constant(time.Millisecond)}})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	l.c.StartFault(cluster.Fault{Kind: "network-delay", Span: engine.Constant(time.Second)})()
+	stop := l.c.StartFault(cluster.Fault{Kind: "network-delay", Target: "node-1>late", Span: engine.Constant(time.Second)})
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+		t.Errorf("two network faults have allocated %d bytes", n)
+	}
+	l.c.AddNode("late")
+	for _, to := range []string{"late", "node-2"} {
+		l.c.Network().Host(to).Listen("p", func(p network.Packet) { l.say("%s hears %v", to, p.Payload) })
+		send := func(what string) { l.c.Network().Host("node-1").Send(to, "p", what) }
+		send("during")
+		l.at(2*time.Second, func() { stop(); send("after") })
+	}
+	l.run(time.Minute, "1: node-2 hears during", "1001: late hears during", "2001: late hears after", "2001: node-2 hears after")
 }
 
 // TestFaultsCease sees that a fault in force ends with all others, and that none

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -29,24 +30,30 @@ func (c *Cluster) Parted() bool { return len(c.cuts) > 0 }
 
 // Cut stops everything that from sends to to, until the returned function is
 // called. Cuts of one link add up.
-func (c *Cluster) Cut(from, to *Node) (heal func()) {
+func (c *Cluster) Cut(from, to *Node) (heal func()) { return c.cutAll([]link{{from, to}}) }
+
+// cutAll is Cut for several links.
+func (c *Cluster) cutAll(links []link) (heal func()) {
 	if c.cuts == nil {
 		c.cuts = map[link]int{}
 	}
-	l := link{from, to}
-	c.cuts[l]++
-	cut := c.net.PartitionOneWay([]string{from.name}, []string{to.name})
+	cuts := make([]*network.Cut, 0, len(links))
+	for _, l := range links {
+		c.cuts[l]++
+		cuts = append(cuts, c.net.PartitionOneWay([]string{l.from.name}, []string{l.to.name}))
+	}
 	c.linksChanged()
-	healed := false
 	return func() {
-		if healed {
+		if cuts == nil {
 			return
 		}
-		healed = true
-		cut.Heal()
-		if c.cuts[l]--; c.cuts[l] == 0 {
-			delete(c.cuts, l)
+		for i, l := range links {
+			cuts[i].Heal()
+			if c.cuts[l]--; c.cuts[l] == 0 {
+				delete(c.cuts, l)
+			}
 		}
+		cuts = nil
 		c.linksChanged()
 	}
 }
@@ -54,41 +61,33 @@ func (c *Cluster) Cut(from, to *Node) (heal func()) {
 // Partition cuts both directions between each machine on the left and each on
 // the right, until the returned function is called.
 func (c *Cluster) Partition(left, right []*Node) (heal func()) {
-	var heals []func()
+	var links []link
 	for _, a := range left {
 		for _, b := range right {
 			if a != b {
-				heals = append(heals, c.Cut(a, b), c.Cut(b, a))
+				links = append(links, link{a, b}, link{b, a})
 			}
 		}
 	}
-	return all(heals)
+	return c.cutAll(links)
 }
 
 // Isolate cuts a machine off: from what it sends (out), from what others send to
 // it (in), or both, until the returned function is called.
 func (c *Cluster) Isolate(n *Node, out, in bool) (heal func()) {
-	var heals []func()
+	var links []link
 	for _, o := range c.machines() {
 		if o == n {
 			continue
 		}
 		if out {
-			heals = append(heals, c.Cut(n, o))
+			links = append(links, link{n, o})
 		}
 		if in {
-			heals = append(heals, c.Cut(o, n))
+			links = append(links, link{o, n})
 		}
 	}
-	return all(heals)
-}
-
-func all(fs []func()) func() {
-	return func() {
-		for _, f := range fs {
-			f()
-		}
-	}
+	return c.cutAll(links)
 }
 
 // linksChanged stops and restarts the flow of watches.
@@ -108,21 +107,23 @@ func (c *Cluster) linksChanged() {
 	c.eng.Touch()
 }
 
-// requality computes the quality of links anew from the network faults in force.
+// requality makes links as good or bad as the network faults in force want them.
+// Links that a fault is aimed at in particular learn of it when they are used: there
+// are as many links as pairs of machines.
 func (c *Cluster) requality() {
 	c.net.SetQuality(c.worsen(""))
-	for _, a := range c.machines() {
-		for _, b := range c.machines() {
-			if a == b {
-				continue
-			}
-			if name := a.name + ">" + b.name; c.singled(name) {
-				c.net.SetLink(a.name, b.name, c.worsen(name))
-			} else {
-				c.net.ResetLink(a.name, b.name)
-			}
-		}
+	if !slices.ContainsFunc(c.bad, func(f *Fault) bool { return f.Target != "" }) {
+		c.net.SetRule(nil)
+		return
 	}
+	c.net.SetRule(func(from, to string) *network.Quality {
+		name := from + ">" + to
+		if !c.singled(name) {
+			return nil
+		}
+		q := c.worsen(name)
+		return &q
+	})
 }
 
 // singled reports whether a network fault is aimed at that link in particular.

@@ -31,6 +31,8 @@ type Stats struct {
 type Network struct {
 	e          *engine.Engine
 	quality    Quality
+	rule       Rule
+	rules      int // generation of the rule
 	hosts      map[string]*Host
 	hostList   []*Host
 	links      map[pair]*link
@@ -48,13 +50,19 @@ type pair struct{ from, to string }
 type link struct {
 	n        *Network
 	from, to *Host
-	quality  *Quality // nil: the network's
+	quality  *Quality // nil: by the rule
+	ruled    *Quality // what the rule says; nil: the network's
+	rules    int      // the rule that said so
 	cuts     int
 	inOrder  time.Duration // arrival of the last datagram that keeps the order
 	blocked  []*pipe       // streams with messages stuck on this link
 
-	delay, loss, duplicate, reorder *engine.Stream
+	delay, loss, duplicate, reorder *engine.Stream // nil until something is sent
 }
+
+// Rule says what the quality of the links between hosts is that have none of their
+// own; nil stands for that of the network.
+type Rule func(from, to string) *Quality
 
 // New returns a network whose links all have quality q until set otherwise.
 func New(e *engine.Engine, q Quality) *Network {
@@ -69,6 +77,13 @@ func (n *Network) Stats() Stats { return n.stats }
 // on their way keep their time of arrival.
 func (n *Network) SetQuality(q Quality) { n.quality = q }
 
+// SetRule lets a rule decide for the links that SetLink has left alone, those that
+// do not exist yet included. It is asked once per link, when something is sent.
+func (n *Network) SetRule(r Rule) {
+	n.rule = r
+	n.rules++
+}
+
 // SetLink sets the quality of one direction between two hosts.
 func (n *Network) SetLink(from, to string, q Quality) { n.link(from, to).quality = &q }
 
@@ -79,25 +94,41 @@ func (n *Network) link(from, to string) *link {
 	k := pair{from, to}
 	l, ok := n.links[k]
 	if !ok {
-		name := from + ">" + to
-		l = &link{
-			n: n, from: n.Host(from), to: n.Host(to),
-			delay:     n.e.Stream("net/delay", name),
-			loss:      n.e.Stream("fault/net-loss", name),
-			duplicate: n.e.Stream("fault/net-duplicate", name),
-			reorder:   n.e.Stream("fault/net-reorder", name),
-		}
+		l = &link{n: n, from: n.Host(from), to: n.Host(to)}
 		n.links[k] = l
 		n.order = append(n.order, l)
 	}
 	return l
 }
 
+// open makes the streams of choices of a link that is used for the first time.
+func (l *link) open() {
+	e, name := l.n.e, l.from.name+">"+l.to.name
+	l.delay = e.Stream("net/delay", name)
+	l.loss = e.Stream("fault/net-loss", name)
+	l.duplicate = e.Stream("fault/net-duplicate", name)
+	l.reorder = e.Stream("fault/net-reorder", name)
+}
+
+// currentQuality is that of a message which is sent now.
 func (l *link) currentQuality() *Quality {
+	n := l.n
+	if l.delay == nil {
+		l.open()
+	}
 	if l.quality != nil {
 		return l.quality
 	}
-	return &l.n.quality
+	if l.rules != n.rules {
+		l.rules, l.ruled = n.rules, nil
+		if n.rule != nil {
+			l.ruled = n.rule(l.from.name, l.to.name)
+		}
+	}
+	if l.ruled != nil {
+		return l.ruled
+	}
+	return &n.quality
 }
 
 // isCut reports whether nothing passes: by a cut of this link, the isolation of

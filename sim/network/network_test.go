@@ -78,6 +78,31 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
+// A rule decides for links without a quality of their own, whenever they are made,
+// and until there is another rule.
+func TestRule(t *testing.T) {
+	l := newLab(t, 1, tenMs)
+	slow := func(d time.Duration) Rule {
+		return func(from, to string) *Quality {
+			if from+">"+to == "a>b" {
+				return &Quality{Delay: engine.Constant(d)}
+			}
+			return nil
+		}
+	}
+	l.SetRule(slow(20 * ms))
+	l.SetLink("a", "c", Quality{Delay: engine.Constant(ms)})
+	l.Send("a", "b", l.arrive, "by the rule")
+	l.Send("b", "a", l.arrive, "as any link")
+	l.Send("a", "c", l.arrive, "a link of its own")
+	l.SetRule(slow(30 * ms))
+	l.Send("a", "b", l.arrive, "by another rule")
+	l.SetRule(nil)
+	l.SetQuality(Quality{Delay: engine.Constant(40 * ms)})
+	l.Send("a", "b", l.arrive, "as any link, later")
+	l.expect("1ms a link of its own", "10ms as any link", "20ms by the rule", "30ms by another rule", "40ms as any link, later")
+}
+
 // A listener inside a process: packets wait while it is paused, and the port is
 // closed when it ends.
 func TestListenIn(t *testing.T) {
