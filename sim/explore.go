@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -74,9 +76,24 @@ func explore(o *Options, build Build) *Report {
 			}
 		}
 	}
+	defer lazyGC()()
 	parallel(o.workers(), work)
 	rep.sum(failed.Load())
 	return rep
+}
+
+// GCPercent is how much garbage runs may leave, in percent of what they use,
+// before it is collected: they use little and leave much.
+const GCPercent = 400
+
+// lazyGC sets GCPercent until the returned function is called, unless the
+// environment says how garbage is to be collected.
+func lazyGC() (restore func()) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(GCPercent)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // seed makes run number i, twice if asked for.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
+	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,13 +80,15 @@ func addToyNode(c *cluster.Cluster, n *cluster.Node) *driver {
 	for i := range keys {
 		keys[i] = client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("%s-%d", n.Name(), i)}
 		must(c.Admin().Create(context.Background(), &Light{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: keys[i].Name, Labels: mine},
-		}))
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: keys[i].Name, Labels: map[string]string{"node": n.Name()},
+			},
+		}, apiclient.GiveAway))
 	}
 	rest := client.ObjectKey{Namespace: "kube-node-lease", Name: n.Name()}
 	must(c.Admin().Create(context.Background(), &Light{
 		ObjectMeta: metav1.ObjectMeta{Namespace: rest.Namespace, Name: rest.Name},
-	}))
+	}, apiclient.GiveAway))
 	n.Process(cluster.ProcessSpec{Name: "agent", Main: func(ctx context.Context, env *cluster.Env) {
 		_ = env.Run(ctx, kube.Controller{
 			Name:       "toy",
@@ -125,6 +130,7 @@ func must(err error) {
 func BenchmarkEvents(b *testing.B) {
 	for _, nodes := range []int{3, 100, 1000, 5000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			defer debug.SetGCPercent(debug.SetGCPercent(sim.GCPercent))
 			c := toyCluster(nodes, 1, 0)
 			warm := c.Engine().RunUntil(10 * time.Second)
 			if warm.Err != nil {
@@ -157,19 +163,24 @@ func BenchmarkEvents(b *testing.B) {
 }
 
 // BenchmarkRun is a whole run of three light nodes over a virtual minute, with
-// set-up.
+// set-up, on all processors, as sim.Run does it.
 func BenchmarkRun(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(sim.GCPercent))
 	b.ReportAllocs()
 	began := cpu()
-	for i := range b.N {
-		c := toyCluster(3, uint64(i), time.Minute)
-		if res := c.Run(); res.Err != nil {
-			b.Fatal(res.Err)
+	var seed, steps atomic.Uint64
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			c := toyCluster(3, seed.Add(1), time.Minute)
+			res := c.Run()
+			must(res.Err)
+			must(c.Close())
+			steps.Add(res.Steps)
 		}
-		must(c.Close())
-	}
+	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
 	b.ReportMetric(float64(b.N)/(cpu()-began).Seconds(), "runs/cpu-s")
+	b.ReportMetric(float64(steps.Load())/float64(b.N), "events/run")
 }
 
 // cpu is the processor time that this program has used. It tells more than the
