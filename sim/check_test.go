@@ -268,6 +268,56 @@ func TestFailureReplays(t *testing.T) {
 	}
 }
 
+// TestShrinkingKeepsThePanic has a bug that needs a choice of its own behind
+// another one that a simpler history shows.
+func TestShrinkingKeepsThePanic(t *testing.T) {
+	panics := func(w *sim.World, name string, value any) {
+		w.ControlPlane().Process(cluster.ProcessSpec{Name: name, Main: func(context.Context, *cluster.Env) { panic(value) }})
+	}
+	tests := []struct {
+		name         string
+		simple, rare func(w *sim.World)
+		want         string
+	}{
+		{
+			"another value",
+			func(w *sim.World) { panics(w, "p", "nil map after 3 tries") },
+			func(w *sim.World) { panics(w, "p", fmt.Sprintf("index %d out of range", 4+w.Choose("index", 5))) },
+			"task p#1/main.1: panic: index 4 out of range",
+		},
+		{
+			"another task",
+			func(w *sim.World) { panics(w, "p", "no route") },
+			func(w *sim.World) { panics(w, "q", "no route") },
+			"task q#1/main.1: panic: no route",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			build := func(w *sim.World) {
+				switch w.Choose("bug", 3) {
+				case 0:
+				case 1:
+					tt.simple(w)
+				default:
+					tt.rare(w)
+				}
+			}
+			o := small()
+			for ; ; o.First++ {
+				if err := sim.RunSeed(o, o.First, build).Err; err != nil && !strings.Contains(err.Error(), "tries") && !strings.Contains(err.Error(), "p#1/main.1: panic: no") {
+					break
+				}
+			}
+			o.Seeds = 1
+			rep, err := sim.Run(o, build)
+			if err != nil || rep.Failure.Small.Err.Error() != tt.want {
+				t.Errorf("the small run ends with %v (%v), want %s", rep.Failure.Small.Err, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestReplayFilesAreChecked(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"garbage": "{", "future": `{"version": 99}`} {

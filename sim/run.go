@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 	"time"
 
@@ -63,8 +64,39 @@ func (r *Result) signature() string {
 	if v := r.Violation(); v != nil {
 		return "property " + v.Property
 	}
-	return fmt.Sprintf("%T", r.Err)
+	return errorSignature(r.Err)
 }
+
+// errorSignature is the kind of an error of the engine, with the task that it
+// names, and the value or the place: a panic somewhere else, or another one, is
+// another bug. Numbers do not count, since they differ between histories of one bug,
+// and nor do incarnations.
+func errorSignature(err error) string {
+	kind := fmt.Sprintf("%T", err)
+	var panicked *engine.PanicError
+	var exited *engine.GoexitError
+	var livelock *engine.LivelockError
+	var deadlock *engine.DeadlockError
+	var script *ScriptError
+	switch {
+	case errors.As(err, &panicked):
+		return kind + " " + withoutNumbers(fmt.Sprint(panicked.Task, ": ", panicked.Value))
+	case errors.As(err, &exited):
+		return kind + " " + withoutNumbers(exited.Task)
+	case errors.As(err, &livelock):
+		return kind + " " + withoutNumbers(livelock.Task)
+	case errors.As(err, &deadlock):
+		return kind + " " + withoutNumbers(fmt.Sprint(deadlock.Tasks[0].Task, " at ", deadlock.Tasks[0].Op))
+	case errors.As(err, &script):
+		return kind + " " + withoutNumbers(script.Err.Error())
+	}
+	return kind
+}
+
+// withoutNumbers puts a # for each run of digits.
+func withoutNumbers(s string) string { return numbers.ReplaceAllString(s, "#") }
+
+var numbers = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
 
 // how says how one run is to be made.
 type how struct {
