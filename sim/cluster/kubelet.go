@@ -58,25 +58,58 @@ func (k *kubelet) setReady(n *Node, status corev1.ConditionStatus, reason, messa
 	k.must(k.c.admin.Status().Update(background, &o))
 }
 
-// nodeDown runs when a node has gone down. After the grace period it is marked,
-// unless it has come back.
-func (k *kubelet) nodeDown(n *Node) {
-	boots := n.boots
+// silent reports whether the control plane does not hear from the node: it is down,
+// or what either of them sends does not reach the other.
+func (n *Node) silent() bool {
+	c := n.cluster
+	return n.down || !c.reaches(n, c.control) || !c.reaches(c.control, n)
+}
+
+// listen runs when a node may have gone silent or is heard again. After the grace
+// period a silent node is marked, and some time later its Pods go elsewhere.
+func (k *kubelet) listen(n *Node) {
+	silent := n.silent()
+	if silent == n.quiet || n == k.c.control {
+		return
+	}
+	n.quiet = silent
+	n.silences++
+	if !silent {
+		k.heard(n)
+		return
+	}
+	nth := n.silences
 	k.c.eng.After(nodeGrace, func(any) {
-		if n.down && n.boots == boots {
+		if n.silences == nth {
+			n.lost = true
 			k.setReady(n, corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.")
 		}
 	}, nil)
 	k.c.eng.After(nodeGrace+evictAfter, func(any) {
-		if n.down && n.boots == boots {
+		if n.silences == nth {
 			k.c.evict(n)
 		}
 	}, nil)
 }
 
-// nodeUp runs when a node has booted.
-func (k *kubelet) nodeUp(n *Node) {
-	k.setReady(n, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
+// heard runs when a node is heard again. It ends what was evicted meanwhile.
+func (k *kubelet) heard(n *Node) {
+	if n.lost {
+		n.lost = false
+		k.setReady(n, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
+	}
+	for _, p := range n.evicted {
+		p.Stop()
+	}
+	n.evicted = nil
+}
+
+// booted runs when a node has booted: its kubelet posts its status anew.
+func (k *kubelet) booted(n *Node) {
+	told := n.lost // then listen does it
+	if k.listen(n); !n.quiet && !told {
+		k.setReady(n, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
+	}
 }
 
 // createPod makes the Pod object of a replica.

@@ -104,6 +104,9 @@ func (c *Cluster) linksChanged() {
 			}
 		}
 	}
+	for _, n := range c.nodes {
+		c.kubelet.listen(n)
+	}
 	c.eng.Touch()
 }
 

@@ -14,8 +14,11 @@ type Node struct {
 	index     int
 	disk      *disk.Disk
 	down      bool
-	full      bool // its disk
-	boots     int
+	full      bool          // its disk
+	silences  int           // how often it has gone silent or was heard again
+	quiet     bool          // the control plane does not hear from it
+	lost      bool          // and has noticed
+	evicted   []*Process    // to end when it is heard again
 	offset    time.Duration // of its wall clock
 	drift     int64         // of its clocks, in parts per million
 	processes []*Process
@@ -67,7 +70,7 @@ func (n *Node) Crash() {
 		n.disk.PowerLoss()
 	}
 	n.cluster.net.Host(n.name).SetUp(false)
-	n.cluster.kubelet.nodeDown(n)
+	n.cluster.kubelet.listen(n)
 }
 
 // Start boots the node: all its processes start, without back-off.
@@ -76,10 +79,9 @@ func (n *Node) Start() {
 		return
 	}
 	n.down = false
-	n.boots++
 	n.cluster.emit("proc", n.name, "boot", "", 0, "the node is up again")
 	n.cluster.net.Host(n.name).SetUp(true)
-	n.cluster.kubelet.nodeUp(n)
+	n.cluster.kubelet.booted(n)
 	for _, p := range n.processes {
 		p.ends = 0
 		if !p.stopped {

@@ -106,11 +106,11 @@ func (w *Workload) nodes() []*Node {
 }
 
 // place chooses the node of a Deployment's copy, round robin among those that
-// are up.
+// are up, as far as the control plane knows.
 func (w *Workload) place(i int) *Node {
 	var up []*Node
 	for _, n := range w.nodes() {
-		if !n.down {
+		if !n.down && !n.lost {
 			up = append(up, n)
 		}
 	}
@@ -142,6 +142,12 @@ func (w *Workload) add(n *Node, slot int) *replica {
 
 // remove stops one copy for good.
 func (w *Workload) remove(r *replica) {
+	w.forget(r)
+	r.process.Stop()
+}
+
+// forget takes one copy out of the workload, whose process may still run.
+func (w *Workload) forget(r *replica) {
 	for i, x := range w.replicas {
 		if x == r {
 			w.replicas = append(w.replicas[:i:i], w.replicas[i+1:]...)
@@ -149,7 +155,6 @@ func (w *Workload) remove(r *replica) {
 		}
 	}
 	w.cluster.kubelet.deletePod(r)
-	r.process.Stop()
 }
 
 // Rollout replaces all copies, one after the other, by copies that run main. A
@@ -191,7 +196,8 @@ func (c *Cluster) evict(n *Node) {
 				continue
 			}
 			if to := w.place(r.slot); to != n {
-				w.remove(r)
+				w.forget(r)
+				n.evicted = append(n.evicted, r.process)
 				w.add(to, r.slot)
 			}
 		}

@@ -124,6 +124,45 @@ func TestEviction(t *testing.T) {
 	)
 }
 
+// TestEvictionOfANodeThatIsCutOff is the same with a node that goes on without the
+// control plane: its copy runs beside the new one until it hears that it is evicted.
+func TestEvictionOfANodeThatIsCutOff(t *testing.T) {
+	tests := []struct {
+		name    string
+		out, in bool
+	}{{"both ways", true, true}, {"not heard", true, false}, {"deaf", false, true}}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, cluster.Config{NodeObjects: true})
+			l.c.Deploy(cluster.WorkloadSpec{Kind: cluster.Deployment, Name: "web", OnlyOn: "node-*", Main: l.worker("v1")})
+			ready := func() {
+				var n corev1.Node
+				l.must(l.c.Admin().Get(context.Background(), client.ObjectKey{Name: "node-1"}, &n))
+				l.say("node-1 ready: %s since %ds", n.Status.Conditions[0].Status, int(n.Status.Conditions[0].LastTransitionTime.Sub(l.c.Engine().Now().Add(-l.c.Engine().Elapsed())).Seconds()))
+			}
+			var heal func()
+			cut := func() { heal = l.c.Isolate(l.c.Node("node-1"), tt.out, tt.in) }
+			l.at(10*time.Second, cut)
+			l.at(50*time.Second, func() { heal() })
+			l.at(55*time.Second, ready)
+			l.at(100*time.Second, cut)
+			l.at(145*time.Second, ready)
+			l.at(155*time.Second, ready)
+			l.at(500*time.Second, func() { heal() })
+			l.at(501*time.Second, ready)
+			l.run(10*time.Minute,
+				"0: node-1/web-0 v1 starts",
+				"55000: node-1 ready: True since 0s",
+				"145000: node-1 ready: True since 0s",
+				"155000: node-1 ready: Unknown since 150s",
+				"450000: node-2/web-1 v1 starts",
+				"500000: node-1/web-0 v1 ends",
+				"501000: node-1 ready: True since 500s",
+			)
+		})
+	}
+}
+
 func TestUnknownWorkloadKind(t *testing.T) {
 	l := newLab(t, cluster.Config{})
 	defer func() {
