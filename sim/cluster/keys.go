@@ -16,9 +16,29 @@ type keyTable struct {
 
 // key is one interned key; next has the same name.
 type key struct {
-	resource, namespace string
-	text                string
-	next                *key
+	resource, namespace, name string
+	text                      string
+	next                      *key
+}
+
+func (k *key) is(resource, namespace, name string) bool {
+	return k.name == name && k.namespace == namespace && k.resource == resource
+}
+
+// recentKeys are the last two keys of a process, the latest first. Most requests
+// are about one of them, and looking there touches less memory than the table.
+type recentKeys [2]*key
+
+func (r *recentKeys) of(t *keyTable, resource, namespace, name string) string {
+	if k := r[0]; k != nil && k.is(resource, namespace, name) {
+		return k.text
+	}
+	k := r[1]
+	if k == nil || !k.is(resource, namespace, name) {
+		k = t.key(resource, namespace, name)
+	}
+	r[0], r[1] = k, r[0]
+	return k.text
 }
 
 type verbParts struct {
@@ -30,21 +50,22 @@ func newKeyTable() *keyTable {
 	return &keyTable{keys: map[string]*key{}, verbs: map[verbParts]string{}}
 }
 
-// of returns "secrets/kube-system/x", or "nodes/node-1" for cluster-scoped
-// kinds, or "secrets/kube-system" for a request without a name.
-func (t *keyTable) of(req *apiserver.Request) string {
-	name := req.Name
-	if name == "" && req.Object != nil {
-		name = req.Object.GetName()
-	}
-	return t.object(req.Resource.Resource, req.Namespace, name)
+// object returns "secrets/kube-system/x", or "nodes/node-1" for cluster-scoped
+// kinds, or "secrets/kube-system" without a name.
+func (t *keyTable) object(resource, namespace, name string) string {
+	return t.key(resource, namespace, name).text
 }
 
-func (t *keyTable) object(resource, namespace, name string) string {
+// of is the key of what a request is about.
+func (t *keyTable) of(req *apiserver.Request) string {
+	return t.object(req.Resource.Resource, req.Namespace, target(req))
+}
+
+func (t *keyTable) key(resource, namespace, name string) *key {
 	first := t.keys[name]
 	for k := first; k != nil; k = k.next {
-		if k.namespace == namespace && k.resource == resource {
-			return k.text
+		if k.is(resource, namespace, name) {
+			return k
 		}
 	}
 	parts := []string{resource}
@@ -54,9 +75,17 @@ func (t *keyTable) object(resource, namespace, name string) string {
 	if name != "" {
 		parts = append(parts, name)
 	}
-	k := &key{resource, namespace, strings.Join(parts, "/"), first}
+	k := &key{resource, namespace, name, strings.Join(parts, "/"), first}
 	t.keys[name] = k
-	return k.text
+	return k
+}
+
+// target is the name of what a request is about.
+func target(req *apiserver.Request) string {
+	if req.Name == "" && req.Object != nil {
+		return req.Object.GetName()
+	}
+	return req.Name
 }
 
 // verb returns "update", or "update/status" for a subresource.

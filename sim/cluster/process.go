@@ -88,6 +88,7 @@ type Process struct {
 	why         string // of the coming end
 	pending     engine.Timer
 	hasPending  bool
+	backingOff  bool // the pending start is late because earlier ones ended soon
 
 	changed   func() // tells the kubelet of starts and ends
 	env       *Env
@@ -99,6 +100,7 @@ type Process struct {
 	conn      *Instance
 	connEpoch int
 
+	keys         recentKeys
 	latency      *engine.Stream
 	watchLatency *engine.Stream
 	sites        sites
@@ -268,6 +270,7 @@ func (p *Process) ended() {
 	}
 	p.ends++
 	p.schedule(p.spec.Restart.after(p.ends))
+	p.backingOff = p.ends > 1
 }
 
 // tell says that the process has started or ended.
@@ -288,13 +291,21 @@ func (p *Process) schedule(d time.Duration) {
 func (p *Process) unschedule() {
 	if p.hasPending {
 		p.pending.Cancel()
-		p.hasPending = false
+		p.hasPending, p.backingOff = false, false
+	}
+}
+
+// forgive starts a process soon that waits because faults have ended it so often.
+func (p *Process) forgive() {
+	p.ends = 0
+	if p.backingOff {
+		p.schedule(p.spec.Restart.after(0))
 	}
 }
 
 func startProcess(arg any) {
 	p := arg.(*Process)
-	p.hasPending = false
+	p.hasPending, p.backingOff = false, false
 	if !p.stopped {
 		p.Start()
 	}

@@ -101,7 +101,7 @@ func (c *Cluster) newRequest(p *Process, req *apiserver.Request) *request {
 		r.next = nil
 	}
 	r.proc, r.inc, r.req = p, p.incarnation, *req
-	r.key = c.keys.of(req)
+	r.key = p.keys.of(c.keys, req.Resource.Resource, req.Namespace, target(req))
 	r.verb = c.keys.verb(req)
 	if r.req.User == nil {
 		r.req.User = p.spec.User

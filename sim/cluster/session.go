@@ -55,7 +55,7 @@ const bookmarkEvery = time.Minute
 // in the sink.
 func (p *Process) openWatch(req *apiserver.Request, to sink) *session {
 	s := &session{proc: p, inc: p.incarnation, sink: to, req: req, slot: -1}
-	s.key = p.cluster.keys.of(req)
+	s.key = p.cluster.keys.object(req.Resource.Resource, req.Namespace, "")
 	if s.req.User == nil {
 		s.req.User = p.spec.User
 	}
