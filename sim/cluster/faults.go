@@ -106,8 +106,9 @@ func (c *Cluster) stopFault(a *activeFault) {
 }
 
 // CeaseFaults ends all faults and their effects, for good: partitions heal,
-// nodes, processes and API servers come up, clocks are right again. From here on
-// the cluster must recover.
+// nodes and API servers come up, clocks are right again, and processes that wait
+// for a restart need not wait longer because faults have ended them before. From
+// here on the cluster must recover.
 func (c *Cluster) CeaseFaults() {
 	if c.faults.ceased {
 		return
@@ -115,6 +116,9 @@ func (c *Cluster) CeaseFaults() {
 	c.emit("story", "", "cease", "", 0, "from here on nothing goes wrong any more")
 	for len(c.faults.active) > 0 {
 		c.stopFault(c.faults.active[0])
+	}
+	for _, p := range c.processes {
+		p.forgive()
 	}
 	c.faults.ceased = true
 }

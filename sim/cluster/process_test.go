@@ -49,6 +49,28 @@ func TestRestartPolicy(t *testing.T) {
 	}
 }
 
+// TestBackoffEndsWithFaults crashes a process at each of its starts, until faults
+// cease. A restart that somebody has asked for keeps its time.
+func TestBackoffEndsWithFaults(t *testing.T) {
+	l := newLab(t, cluster.Config{Profile: cluster.Profile{CeaseAt: 80 * time.Second}})
+	main := func(ctx context.Context, env *cluster.Env) {
+		l.say("%s %d", env.Process, env.Incarnation)
+		_ = env.Clock.Sleep(ctx, time.Hour)
+	}
+	p := l.agent(main)
+	for _, at := range []time.Duration{0, 2, 34, 75} {
+		l.at(at*time.Second+time.Millisecond, p.Crash)
+	}
+	other := l.c.Node("node-2").Process(cluster.ProcessSpec{Name: "agent", Main: main})
+	l.at(70*time.Second, func() { other.Restart(time.Minute) })
+	l.at(90*time.Second, p.Crash)
+	l.run(5*time.Minute,
+		"0: node-1/agent 1", "0: node-2/agent 1", "1001: node-1/agent 2", "13001: node-1/agent 3",
+		"55001: node-1/agent 4", "81000: node-1/agent 5", "91000: node-1/agent 6",
+		"130000: node-2/agent 2",
+	)
+}
+
 func TestALongLifeForgetsEarlierEnds(t *testing.T) {
 	l := newLab(t, cluster.Config{})
 	p := l.agent(func(ctx context.Context, env *cluster.Env) {
