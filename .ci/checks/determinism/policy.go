@@ -74,7 +74,6 @@ var exceptions = []exception{
 	{"fakes/apiserver/shape/values.go", "equalMaps", RuleOrder, "it is handed comparisons only"},
 	{"fakes/apiserver/shape/assign.go", "adoptJSON", RuleOrder, "each call changes only what is below its key"},
 
-	{"fakes/gossip/suspicion.go", "", RuleFloat, "memberlist's formulas; what shows is cut to thousandths and milliseconds"},
 	{"fakes/gossip/pushpull.go", "", RuleFloat, "memberlist's formula; exact at powers of two, elsewhere far from a whole number"},
 }
 
