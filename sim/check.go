@@ -59,7 +59,7 @@ func Check(t testing.TB, o Options, build Build) {
 	case err != nil:
 		t.Fatal(err)
 	case rep.Failure != nil:
-		t.Fatalf("%s\nrun it again: %s=%s go test -run '^%s$'", rep.Failure, EnvReplay, rep.Failure.Replay, testPattern(t))
+		t.Fatalf("%s\nrun it again: %s go test -run '^%s$'", rep.Failure, rep.Failure.again(), testPattern(t))
 	}
 	for _, m := range rep.Unreached {
 		t.Errorf("none of %d runs reached %q: %s", rep.Runs, m.Name, m.Meaning)
@@ -105,6 +105,15 @@ func (o *Options) fromEnv() error {
 		o.First, o.Seeds = n, 1
 	}
 	return nil
+}
+
+// again is the setting that repeats the failure: the small run if it was written,
+// else the run as it was found.
+func (f *Failure) again() string {
+	if f.Replay != "" {
+		return EnvReplay + "=" + f.Replay
+	}
+	return fmt.Sprintf("%s=%d", EnvSeed, f.First.Seed)
 }
 
 // testPattern is the test's name as -run wants it.

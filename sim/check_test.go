@@ -318,6 +318,35 @@ func TestShrinkingKeepsThePanic(t *testing.T) {
 	}
 }
 
+// TestHowToRunAFailureAgain follows the last line of the message.
+func TestHowToRunAFailureAgain(t *testing.T) {
+	build := func(w *sim.World) {
+		tick(w)
+		if w.Choose("bug", 4) == 3 {
+			w.Never("a tick", "", func() bool { return w.Engine().Elapsed() > 0 })
+		}
+	}
+	o := small()
+	o.Seeds = 100
+	line := func(message string) string { return message[strings.LastIndexByte(message, '\n')+1:] }
+	setting, rest, _ := strings.Cut(strings.TrimPrefix(line(check(o, build).fatal), "run it again: "), " ")
+	name, seed, _ := strings.Cut(setting, "=")
+	if name != sim.EnvSeed || rest != "go test -run '^TestFake$'" {
+		t.Errorf("without replay files: %s %s", setting, rest)
+	}
+	t.Run("by seed", func(t *testing.T) {
+		t.Setenv(name, seed)
+		if again := check(o, build); !strings.Contains(again.fatal, "found at seed "+seed) {
+			t.Errorf("%s says %s", setting, again.fatal)
+		}
+	})
+	o.Artifacts = t.TempDir()
+	setting, _, _ = strings.Cut(strings.TrimPrefix(line(check(o, build).fatal), "run it again: "), " ")
+	if !strings.HasPrefix(setting, sim.EnvReplay+"="+o.Artifacts) {
+		t.Errorf("with replay files: %s", setting)
+	}
+}
+
 func TestReplayFilesAreChecked(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"garbage": "{", "future": `{"version": 99}`} {

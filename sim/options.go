@@ -46,7 +46,9 @@ type Options struct {
 	// system's directory for temporary files, NoArtifacts that none are written.
 	Artifacts string
 
-	// Progress, if set, is called now and then with the number of runs done.
+	// Progress, if set, is called after each run with the number of runs done. The
+	// workers call it at the same time, on their own goroutines, so that numbers may
+	// come out of order.
 	Progress func(done, all uint64)
 }
 
