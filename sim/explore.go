@@ -44,6 +44,13 @@ func RunSeed(o Options, seed uint64, build Build) *Result {
 	return once(&o, build, how{source: engine.NewSeed(seed), seed: seed})
 }
 
+// TraceSeed is RunSeed for a closer look: the result carries the schedule and
+// the whole trace. The hash is the same.
+func TraceSeed(o Options, seed uint64, build Build) *Result {
+	o = o.withDefaults()
+	return once(&o, build, how{source: engine.NewSeed(seed), seed: seed, record: true, trace: engine.TraceFull})
+}
+
 // RunSource makes one run whose choices come from src.
 func RunSource(o Options, src engine.Source, build Build) *Result {
 	o = o.withDefaults()

@@ -12,9 +12,6 @@
 //     an add without delay makes a waiting request ready at once;
 //   - failures of a request delay its next attempt: base·2ⁿ up to a maximum.
 //
-// A controller may add a token bucket over all requests, as client-go's
-// DefaultTypedControllerRateLimiter does.
-//
 // There is no lock, no goroutine and no channel: the engine runs one thing at a
 // time. The queue belongs to one incarnation of a process and is thrown away
 // with it, by Shutdown.

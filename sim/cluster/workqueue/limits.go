@@ -19,27 +19,3 @@ func exponential(base, limit time.Duration, failures int) time.Duration {
 	}
 	return min(d, limit)
 }
-
-// Bucket is a token bucket: Burst adds at once, then one every Interval. The
-// zero value limits nothing. client-go's default controller bucket is
-// Bucket{Interval: 100 * time.Millisecond, Burst: 100}.
-type Bucket struct {
-	Interval time.Duration
-	Burst    int
-}
-
-// bucketState counts in time instead of tokens: full is the instant at which
-// the bucket will be full again if nothing more is taken.
-type bucketState struct {
-	Bucket
-	full time.Duration
-}
-
-// reserve takes one token at now and returns how long to wait for it.
-func (b *bucketState) reserve(now time.Duration) time.Duration {
-	if b.Interval <= 0 {
-		return 0
-	}
-	b.full = max(b.full, now) + b.Interval
-	return max(0, b.full-now-time.Duration(b.Burst)*b.Interval)
-}

@@ -10,7 +10,6 @@ import (
 // Options of one queue. The zero value is controller-runtime's default.
 type Options struct {
 	Base, Max time.Duration // per-request back-off; zero means DefaultBase, DefaultMax
-	Bucket    Bucket        // over all rate-limited adds; zero means none
 }
 
 // Queue holds requests until a worker takes them.
@@ -18,7 +17,6 @@ type Queue struct {
 	eng     *engine.Engine
 	base    time.Duration
 	max     time.Duration
-	bucket  bucketState
 	onReady func()
 
 	items   map[reconcile.Request]*Item
@@ -66,7 +64,7 @@ func New(eng *engine.Engine, o Options, onReady func()) *Queue {
 		o.Max = DefaultMax
 	}
 	return &Queue{
-		eng: eng, base: o.Base, max: o.Max, bucket: bucketState{Bucket: o.Bucket},
+		eng: eng, base: o.Base, max: o.Max,
 		onReady: onReady, items: map[reconcile.Request]*Item{},
 	}
 }
@@ -74,17 +72,11 @@ func New(eng *engine.Engine, o Options, onReady func()) *Queue {
 // Add makes req ready now.
 func (q *Queue) Add(req reconcile.Request, priority int) { q.add(q.item(req), 0, int32(priority)) }
 
-// AddAfter makes req ready once d has passed.
-func (q *Queue) AddAfter(req reconcile.Request, d time.Duration, priority int) {
-	q.add(q.item(req), d, int32(priority))
-}
-
 // Retry adds the request of it again after one more failure, and returns the
 // delay.
 func (q *Queue) Retry(it *Item) time.Duration {
 	d := exponential(q.base, q.max, int(it.failures))
 	it.failures++
-	d = max(d, q.bucket.reserve(q.eng.Elapsed()))
 	q.add(it, d, it.priority)
 	return d
 }
