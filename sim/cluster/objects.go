@@ -9,11 +9,13 @@ import (
 
 // objects is the content of a cache: objects by name, and in order of namespace
 // and name. Most caches of a big simulation hold a handful of objects, so few
-// objects are kept in a sorted slice, many in a map beside it.
+// objects are kept in a sorted slice, many in a map beside it. Of many, updates go
+// into the slice at once; what comes and goes waits until somebody wants the order.
 type objects struct {
 	sorted []Object
-	stale  bool // sorted is to be made again from byName
-	byName map[types.NamespacedName]Object
+	byName map[types.NamespacedName]Object // nil for few
+	added  []Object                        // not in sorted yet
+	dead   bool                            // sorted or added hold what is not in byName
 }
 
 // fewObjects is up to how many objects live in the slice alone.
@@ -52,10 +54,7 @@ func (s *objects) scan(k types.NamespacedName) int {
 func (s *objects) set(o Object) (old Object) {
 	k := nameOf(o)
 	if s.byName != nil {
-		old = s.byName[k]
-		s.byName[k] = o
-		s.stale = true
-		return old
+		return s.put(k, o)
 	}
 	if i := s.scan(k); i >= 0 {
 		old, s.sorted[i] = s.sorted[i], o
@@ -69,12 +68,26 @@ func (s *objects) set(o Object) (old Object) {
 	return nil
 }
 
+// put is set of many.
+func (s *objects) put(k types.NamespacedName, o Object) (old Object) {
+	old = s.byName[k]
+	s.byName[k] = o
+	if i, ok := slices.BinarySearchFunc(s.sorted, o, compare); ok {
+		s.sorted[i] = o
+		return old
+	}
+	s.dead = s.dead || old != nil // which is among the added
+	s.added = append(s.added, o)
+	return old
+}
+
 // remove takes the object of that name out and returns it, or nil.
 func (s *objects) remove(k types.NamespacedName) (old Object) {
 	if s.byName != nil {
-		old = s.byName[k]
-		delete(s.byName, k)
-		s.stale = true
+		if old = s.byName[k]; old != nil {
+			delete(s.byName, k)
+			s.dead = true
+		}
 		return old
 	}
 	i := s.scan(k)
@@ -103,15 +116,29 @@ func (s *objects) index() {
 
 // all returns the objects in order. The slice is good until the next change.
 func (s *objects) all() []Object {
-	if s.stale {
-		s.stale = false
-		s.sorted = make([]Object, 0, len(s.byName))
-		for _, o := range s.byName { // sorted next
-			s.sorted = append(s.sorted, o)
-		}
-		slices.SortFunc(s.sorted, compare)
+	if len(s.added) > 0 || s.dead {
+		s.merge()
 	}
 	return s.sorted
+}
+
+// merge puts what was added into its place and takes out what has gone.
+func (s *objects) merge() {
+	if s.dead {
+		gone := func(o Object) bool { return s.byName[nameOf(o)] != o }
+		s.sorted = slices.DeleteFunc(s.sorted, gone)
+		s.added = slices.DeleteFunc(s.added, gone)
+	}
+	slices.SortFunc(s.added, compare)
+	s.added = slices.Compact(s.added) // what has come twice
+	merged := make([]Object, 0, len(s.byName))
+	for _, o := range s.sorted {
+		for len(s.added) > 0 && compare(s.added[0], o) < 0 {
+			merged, s.added = append(merged, s.added[0]), s.added[1:]
+		}
+		merged = append(merged, o)
+	}
+	s.sorted, s.added, s.dead = append(merged, s.added...), nil, false
 }
 
 // in returns the part of all in one namespace; empty means all.

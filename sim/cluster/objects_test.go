@@ -33,6 +33,14 @@ func TestObjectsAgainstAMap(t *testing.T) {
 					if got := s.get(nameOf(o)); got != before {
 						t.Fatalf("%s is %v, want %v", key, got, before)
 					}
+				case 2:
+					if before == nil {
+						break
+					}
+					s.remove(nameOf(o))
+					if got := s.set(before); got != nil {
+						t.Fatalf("%s comes back and replaces %v", key, got)
+					}
 				default:
 					if got := s.set(o); got != before {
 						t.Fatalf("setting %s replaces %v, want %v", key, got, before)
@@ -48,6 +56,28 @@ func TestObjectsAgainstAMap(t *testing.T) {
 			s.reset(nil)
 			compareLists(t, &s, nil, "ns1")
 		})
+	}
+}
+
+// TestUpdatesKeepTheOrder sees that updates of many objects cost no second sort.
+func TestUpdatesKeepTheOrder(t *testing.T) {
+	var s objects
+	object := func(i int) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("o%05d", i)}}
+	}
+	for i := range 10_000 {
+		s.set(object(i))
+	}
+	s.all()
+	next := object(5000)
+	allocated := testing.AllocsPerRun(100, func() {
+		s.set(next)
+		if list := s.all(); list[5000] != Object(next) {
+			t.Fatal("the update is not in the list")
+		}
+	})
+	if allocated > 0 {
+		t.Errorf("an update and a list allocate %v times", allocated)
 	}
 }
 
