@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/seedbed-sim/seedbed/core/kube"
-	"github.com/seedbed-sim/seedbed/sim"
-	"github.com/seedbed-sim/seedbed/sim/cluster"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
 // stormyOptions is a small cluster with every kind of fault.

@@ -7,14 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seedbed-sim/seedbed/core/kube"
-	"github.com/seedbed-sim/seedbed/sim"
-	"github.com/seedbed-sim/seedbed/sim/cluster"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
 // Tickets is an ordinary controller-runtime reconciler: it gives each ConfigMap

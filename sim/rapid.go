@@ -1,8 +1,9 @@
 package sim
 
 import (
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	"pgregory.net/rapid"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // CheckRapid makes one run whose choices are draws of a rapid property test, so

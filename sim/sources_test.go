@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seedbed-sim/seedbed/sim"
-	"github.com/seedbed-sim/seedbed/sim/cluster"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // election is a plain task, not a reconciler: whoever creates the ConfigMap

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // World is one cluster in one run, with the properties it must keep. The build

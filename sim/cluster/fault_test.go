@@ -177,8 +177,8 @@ func TestFaultsCease(t *testing.T) {
 		Faults:  []cluster.Fault{{Kind: "node-crash", Every: time.Second, Span: engine.Constant(time.Hour)}},
 		CeaseAt: 10 * time.Second,
 	}}, strikes("node-crash/0", 3), strikes("node-crash/0", 12))
-	for _, at := range []time.Duration{3, 5, 11, 15} {
-		l.at(at*time.Second, func() { l.say("down: %v", l.c.Node("node-1").Down()) })
+	for _, seconds := range []int{3, 5, 11, 15} {
+		l.at(time.Duration(seconds)*time.Second, func() { l.say("down: %v", l.c.Node("node-1").Down()) })
 	}
 	l.run(time.Minute, "3000: down: false", "5000: down: true", "11000: down: false", "15000: down: false")
 	l.c.StartFault(cluster.Fault{Kind: "partition"})
@@ -197,7 +197,11 @@ func TestStrokesKeepNoGrid(t *testing.T) {
 			{Kind: "partition", Rate: 500_000, Every: every}, {Kind: "node-crash", Rate: 500_000, Every: every},
 		}},
 	})
-	defer c.Close()
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	res := c.Engine().RunUntil(20 * time.Minute)
 	strokes, onGrid := 0, 0
 	quarters := map[time.Duration]bool{}
@@ -219,8 +223,8 @@ func TestStrokesKeepNoGrid(t *testing.T) {
 	}
 	l := newLab(t, cluster.Config{Profile: cluster.Profile{Faults: []cluster.Fault{{Kind: "node-crash", Every: every}}}},
 		strikes("node-crash/0", 0), pick("when/node-crash/0/1", 0, uint64(5*time.Second)))
-	for _, at := range []time.Duration{14, 16} {
-		l.at(at*time.Second, func() { l.say("down: %v", l.c.Node("node-1").Down()) })
+	for _, seconds := range []int{14, 16} {
+		l.at(time.Duration(seconds)*time.Second, func() { l.say("down: %v", l.c.Node("node-1").Down()) })
 	}
 	l.run(20*time.Second, "14000: down: false", "16000: down: true")
 }

@@ -3,11 +3,12 @@ package cluster
 import (
 	"slices"
 
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // Informer is the cache of one set of objects in one incarnation of a process.
@@ -49,12 +50,6 @@ func newInformer(p *Process, k *kind, s scope) *Informer {
 	}
 	inf.reflector.inf = inf
 	return inf
-}
-
-// covers reports whether an object of that name belongs to the informer, as far
-// as its name tells.
-func (i *Informer) covers(namespace, name string) bool {
-	return (i.namespace == "" || i.namespace == namespace) && (i.name == "" || i.name == name)
 }
 
 // equal reports whether the informer has just that scope.

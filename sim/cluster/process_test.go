@@ -58,8 +58,8 @@ func TestBackoffEndsWithFaults(t *testing.T) {
 		_ = env.Clock.Sleep(ctx, time.Hour)
 	}
 	p := l.agent(main)
-	for _, at := range []time.Duration{0, 2, 34, 75} {
-		l.at(at*time.Second+time.Millisecond, p.Crash)
+	for _, seconds := range []int{0, 2, 34, 75} {
+		l.at(time.Duration(seconds)*time.Second+time.Millisecond, p.Crash)
 	}
 	other := l.c.Node("node-2").Process(cluster.ProcessSpec{Name: "agent", Main: main})
 	l.at(70*time.Second, func() { other.Restart(time.Minute) })

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
+
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim/engine"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 // emit puts something that happens rarely into the trace.
@@ -101,8 +102,8 @@ func (r *request) struck(s *site, n uint64, detail string) {
 }
 
 // struck tells that a fault has struck a watch.
-func (w *session) struck(s *site, n uint64, detail string) {
-	w.proc.cluster.struck(s.kind.Name, w.proc.name, w.key, n, detail)
+func (s *session) struck(at *site, n uint64, detail string) {
+	s.proc.cluster.struck(at.kind.Name, s.proc.name, s.key, n, detail)
 }
 
 // struck tells that a fault has struck.
