@@ -3,9 +3,10 @@ package cluster
 import (
 	"context"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // touching is an API server that answers at once; writes make properties look.

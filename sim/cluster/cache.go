@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/seedbed-sim/seedbed/core/kube"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
@@ -16,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // Cache reads what the informers of a process hold. It lags behind the API

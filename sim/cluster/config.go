@@ -3,12 +3,13 @@ package cluster
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim/disk"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	"github.com/seedbed-sim/seedbed/sim/network"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
 // Config says what a cluster consists of before anything happens in it. The

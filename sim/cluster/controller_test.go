@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seedbed-sim/seedbed/core/kube"
-	"github.com/seedbed-sim/seedbed/sim/cluster"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
 func request(name string) reconcile.Request {

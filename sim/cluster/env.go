@@ -6,12 +6,13 @@ import (
 	"io"
 
 	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/sim/disk"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	"github.com/seedbed-sim/seedbed/sim/network"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Env is everything that one incarnation of a process can reach. All of it ends

@@ -3,9 +3,10 @@ package cluster
 import (
 	"errors"
 
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // Errors that API servers answer without there being anything wrong with the

@@ -7,10 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seedbed-sim/seedbed/core/kube"
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
-	"github.com/seedbed-sim/seedbed/sim/cluster"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // watcher is an agent whose controller says what its cache holds each time that

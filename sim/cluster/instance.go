@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // Instance is one API server over the cluster's store. It may be down, and its

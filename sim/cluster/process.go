@@ -5,9 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim/engine"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // ProcessSpec describes one simulated operating system process.

@@ -3,12 +3,13 @@ package cluster
 import (
 	"time"
 
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // reflector keeps an informer's cache in step with the API server, the way

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // TestFaultsOfRequestsThatNoTaskSends fills a cache. Its first request opens a

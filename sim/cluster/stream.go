@@ -5,10 +5,11 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // OpenWatch opens a watch for code that reads it by itself. It parks the running

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seedbed-sim/seedbed/sim/cluster"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // listURL is what clients call to list and watch.

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // This file makes the errors that a real client returns when there is no answer

@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seedbed-sim/seedbed/sim/cluster"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
 // worker says when each of its incarnations starts and ends.

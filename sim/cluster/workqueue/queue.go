@@ -3,8 +3,9 @@ package workqueue
 import (
 	"time"
 
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // Options of one queue. The zero value is controller-runtime's default.

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 func req(name string) reconcile.Request {
