@@ -146,6 +146,9 @@ func (c *Cursor) ready(seen uint64) bool {
 	return c.closed || c.expired || c.head < len(c.queue) && c.queue[c.head].Revision <= seen
 }
 
+// roomy is the length of a queue that is worth keeping once it is empty.
+const roomy = 8
+
 // Next returns the next entry. It returns false if there is none now, and with
 // it ErrExpired if there will never be one because the reader was too slow.
 func (c *Cursor) Next() (Entry, bool, error) {
@@ -165,6 +168,9 @@ func (c *Cursor) Next() (Entry, bool, error) {
 	c.queue[c.head] = Entry{}
 	if c.head++; c.head == len(c.queue) {
 		c.queue, c.head = c.queue[:0], 0
+		if cap(c.queue) > roomy {
+			c.queue = nil // initial events are many, and never come again
+		}
 	}
 	return e, true, nil
 }
