@@ -195,7 +195,7 @@ func cpu() time.Duration {
 // BenchmarkIdleNode is the memory of a node that does nothing but watch its ten
 // objects.
 func BenchmarkIdleNode(b *testing.B) {
-	const nodes = 1000
+	const nodes = 5000
 	for range b.N {
 		before := memory()
 		c := toyCluster(0, 1, 0)

@@ -104,7 +104,7 @@ type Process struct {
 	keys         recentKeys
 	latency      *engine.Stream
 	watchLatency *engine.Stream
-	sites        sites
+	sites        *sites // never nil
 }
 
 func (c *Cluster) newProcess(n *Node, spec ProcessSpec) *Process {

@@ -25,6 +25,12 @@ type sites struct {
 	read, send, serve, reply, watch []*site
 }
 
+// unharmed are the sites of all processes that no fault is aimed at.
+var unharmed sites
+
+// ofCalls reports whether the site is one of a process.
+func (s Site) ofCalls() bool { return new(sites).of(s) != nil }
+
 // of returns the list for a site of calls, or nil.
 func (l *sites) of(s Site) *[]*site {
 	switch s {
@@ -44,12 +50,15 @@ func (l *sites) of(s Site) *[]*site {
 
 // aim finds the faults that concern p. It runs whenever a fault begins or ends.
 func (c *Cluster) aim(p *Process) {
-	p.sites = sites{}
+	p.sites = &unharmed
 	for _, a := range c.faults.active {
 		if !match(a.fault.Target, p.name) {
 			continue
 		}
 		for _, at := range a.kind.Sites {
+			if at.ofCalls() && p.sites == &unharmed {
+				p.sites = &sites{}
+			}
 			if list := p.sites.of(at); list != nil {
 				*list = append(*list, &site{
 					fault: a.fault, kind: a.kind,

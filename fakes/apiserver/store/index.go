@@ -1,12 +1,11 @@
 package store
 
-import "github.com/google/btree"
-
 // index keeps the items of a table by the value of one label or field.
 type index struct {
 	label  string // the label's key, or
 	field  *Field // the field
-	values map[string]*btree.BTreeG[*item]
+	values map[string]*itemTree
+	spare  *nodes
 }
 
 // value returns obj's value, and whether it has one.
@@ -22,12 +21,12 @@ func (x *index) insert(it *item) {
 	if !ok {
 		return
 	}
-	tree := x.values[v]
-	if tree == nil {
-		tree = newTree()
-		x.values[v] = tree
+	t := x.values[v]
+	if t == nil {
+		t = newTree(x.spare)
+		x.values[v] = t
 	}
-	tree.ReplaceOrInsert(it)
+	t.ReplaceOrInsert(it)
 }
 
 func (x *index) remove(it *item) {
@@ -61,7 +60,7 @@ const indexable = 64
 
 // lookup returns the items that an equality in the selector leaves over. Without
 // one, or in a small table, that is the whole tree.
-func (t *Table) lookup(sel *Selector) *btree.BTreeG[*item] {
+func (t *Table) lookup(sel *Selector) *itemTree {
 	if len(t.items) < indexable {
 		return t.tree
 	}
@@ -80,7 +79,7 @@ func (t *Table) indexOf(label string, field *Field) *index {
 			return x
 		}
 	}
-	x := &index{label: label, field: field, values: map[string]*btree.BTreeG[*item]{}}
+	x := &index{label: label, field: field, values: map[string]*itemTree{}, spare: t.spare}
 	t.tree.Ascend(func(it *item) bool { x.insert(it); return true })
 	t.indexes = append(t.indexes, x)
 	return x

@@ -1,10 +1,6 @@
 package store
 
-import (
-	"sort"
-
-	"github.com/google/btree"
-)
+import "sort"
 
 // Query asks for a list.
 type Query struct {
@@ -91,7 +87,7 @@ func (t *Table) listOne(q *Query, old map[Key]Object, r *Result) {
 
 // walk calls add for the objects of tree as they were before old was overwritten,
 // in key order from where q starts, until add returns false.
-func (t *Table) walk(tree *btree.BTreeG[*item], q *Query, old map[Key]Object, add func(Key, Object) bool) {
+func (t *Table) walk(tree *itemTree, q *Query, old map[Key]Object, add func(Key, Object) bool) {
 	pivot := &item{key: Key{q.Namespace, ""}}
 	if q.Continue && pivot.key.Less(q.After) {
 		pivot.key = q.After

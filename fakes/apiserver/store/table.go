@@ -16,14 +16,22 @@ type item struct {
 
 func lessItem(a, b *item) bool { return a.key.Less(b.key) }
 
-func newTree() *btree.BTreeG[*item] { return btree.NewG(32, lessItem) }
+// itemTree keeps items in the order of their keys.
+type itemTree = btree.BTreeG[*item]
+
+// nodes are spare nodes, shared by the trees of a table: an index has a tree for
+// each value, most of them tiny.
+type nodes = btree.FreeListG[*item]
+
+func newTree(spare *nodes) *itemTree { return btree.NewWithFreeListG(32, lessItem, spare) }
 
 // Table holds the objects of one resource.
 type Table struct {
 	store   *Store
 	name    string
 	items   map[Key]*item
-	tree    *btree.BTreeG[*item]
+	tree    *itemTree
+	spare   *nodes
 	history ring
 	since   uint64 // events up to this revision are gone
 	indexes []*index
@@ -31,8 +39,9 @@ type Table struct {
 }
 
 func newTable(s *Store, name string) *Table {
+	spare := btree.NewFreeListG[*item](btree.DefaultFreeListSize)
 	return &Table{
-		store: s, name: name, items: map[Key]*item{}, tree: newTree(),
+		store: s, name: name, items: map[Key]*item{}, tree: newTree(spare), spare: spare,
 		history: ring{limit: s.cfg.History}, since: s.compacted,
 	}
 }

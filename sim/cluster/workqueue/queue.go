@@ -155,7 +155,7 @@ func (q *Queue) item(req reconcile.Request) *Item {
 
 // spareItems is how many items a queue keeps for later. A first list brings
 // many requests at once, and never again.
-const spareItems = 2
+const spareItems = 1
 
 // roomy is how many items a queue may have held and keep its memory.
 const roomy = 8
