@@ -44,7 +44,11 @@ func (s *Server) Do(req *Request) (*Response, error) { return s.DoIn(new(Work), 
 // until w is used again.
 func (s *Server) DoIn(w *Work, req *Request) (*Response, error) {
 	c := &w.call
-	*c = call{Server: s, req: req, hear: c.hear}
+	known := c.ep
+	if c.Server != s || known == nil || known.Resource() != req.Resource {
+		known = nil
+	}
+	*c = call{Server: s, req: req, ep: known, hear: c.hear}
 	if err := c.resolve(); err != nil {
 		return nil, err
 	}
@@ -59,7 +63,10 @@ func (s *Server) DoIn(w *Work, req *Request) (*Response, error) {
 // resolve finds the resource, and refuses who may not use it and what nobody can
 // do with it.
 func (c *call) resolve() error {
-	ep, ok := c.store.endpoint(c.req.Resource)
+	ep, ok := c.ep, c.ep != nil // of the request before, if it is the same
+	if !ok {
+		ep, ok = c.store.endpoint(c.req.Resource)
+	}
 	if err := c.authorize(ep); err != nil {
 		return err
 	}
