@@ -27,7 +27,7 @@ import (
 // mutants.txt among the artifacts (go test -artifacts).
 func TestPropertiesCatchPlantedBugs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("builds a program; make test does, without -short")
 	}
 	runner := buildRunner(t)
 	rows := make([]string, len(plantedBugs))

@@ -175,7 +175,7 @@ func TestStallEndsTheProgram(t *testing.T) {
 // message names the task and the line that started it.
 func TestLeakedGoroutineIsCaught(t *testing.T) {
 	if raceDetector {
-		t.Skip("the leaked goroutine is a data race, and reported as one")
+		t.Skip("the leaked goroutine is a data race, and reported as one; make test runs this without -race")
 	}
 	w := newWorld(t)
 	caught := make(chan any)

@@ -86,7 +86,7 @@ func TestModelAgainstRecord(t *testing.T) {
 // may fall outside of what the model does in its many runs.
 func TestLibraryAgainstModel(t *testing.T) {
 	if testing.Short() {
-		t.Skip("runs the real library for about 20 seconds")
+		t.Skip("runs the real library for about 20 seconds; make test does, without -short")
 	}
 	all := scripts()
 	fresh := make([]*sample, len(all))
