@@ -24,6 +24,7 @@ var wings = []struct {
 }{
 	{"core", Core},
 	{"fakes/apiserver/conformance", Free}, // asks a real API server the same questions; no part of a run
+	{"fakes/apiserver/fidelity", Free},    // likewise
 	{"sim", Simulated},
 	{"fakes", Simulated},
 	{"scenarios", Simulated},
