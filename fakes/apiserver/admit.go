@@ -27,6 +27,11 @@ func (c *call) admit(obj, old Object) error {
 			return err
 		}
 	}
+	if pod, ok := obj.(*corev1.Pod); ok && old == nil && c.store.opts.ServiceAccounts {
+		if err := c.admitServiceAccount(pod); err != nil {
+			return err
+		}
+	}
 	if c.ep.Admit != nil && c.req.Subresource == "" {
 		if err := c.ep.Admit(c.rulesContext(), obj, old); err != nil {
 			return err

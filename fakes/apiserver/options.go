@@ -35,6 +35,13 @@ type Options struct {
 	// RBAC makes the rules in the store's own Roles and bindings the authorizer.
 	RBAC bool
 
+	// ServiceAccounts turns the admission plug-in ServiceAccount on: a new Pod
+	// needs an existing account, by default the one called default, and gets a
+	// volume with its token. Real clusters have it on; envtest turns it off, as
+	// nobody makes the accounts there. A real server waits up to two seconds for
+	// the default account to appear; this one refuses at once.
+	ServiceAccounts bool
+
 	// History is how many events of each resource are remembered, for watches
 	// from an old revision and for old lists; zero means 4096.
 	History int

@@ -12,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
@@ -108,6 +109,9 @@ func (st *Store) Hook(h admission.Hook) { st.hooks.Add(h) }
 
 // Authorizer returns what is asked about every request that has a User, or nil.
 func (st *Store) Authorizer() authz.Authorizer { return st.opts.Authorizer }
+
+// Clock returns the clock that gives creation and deletion timestamps.
+func (st *Store) Clock() clock.PassiveClock { return st.opts.Clock }
 
 // Scheme returns the scheme that says which kinds are Go types.
 func (st *Store) Scheme() *runtime.Scheme { return st.opts.Scheme }

@@ -38,6 +38,13 @@ func TestFakeAsTold(t *testing.T) {
 	conformance.Run(t, "testdata/told", nil, open, synctest.Test)
 }
 
-func open(_ *testing.T, _ *conformance.Case) (conformance.Target, string) {
-	return fidelity.NewFake(), ""
+func open(t *testing.T, c *conformance.Case) (conformance.Target, string) {
+	if c.Profile != "full" {
+		return fidelity.NewFake(), ""
+	}
+	target, err := fidelity.NewFullFake()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target, ""
 }

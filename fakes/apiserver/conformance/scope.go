@@ -39,7 +39,6 @@ const (
 	noManagedFields = "managed fields are not tracked yet"
 	noCRDs          = "custom resources are registered in Go, not by CustomResourceDefinitions yet"
 	noSchemas       = "custom resources have no schema yet"
-	noControllers   = "needs the controllers of kube-controller-manager"
 	noReviews       = "authentication and authorization reviews are not modelled yet"
 	noTables        = "table columns of this kind are not known yet"
 )
@@ -86,13 +85,7 @@ var OutOfScope = []Exclusion{
 	{Case: "127", Step: "path", Reason: noCRDs},
 	{Case: "129", Step: "table", Reason: noTables},
 
-	{Case: "163", Reason: noControllers},
-	{Case: "165", Reason: noControllers},
-	{Case: "166", Reason: noControllers},
-	{Case: "168", Reason: noControllers},
-	{Case: "169", Reason: noControllers + " and service account admission"},
-	{Case: "171", Reason: noControllers},
-	{Case: "172", Reason: noControllers},
+	{Case: "171", Reason: noApply},
 
 	{Case: "135", Reason: "validating admission policies are not modelled yet"},
 	{Case: "138", Reason: "escalation through roles and bindings is not checked yet"},

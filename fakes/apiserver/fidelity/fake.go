@@ -3,6 +3,7 @@ package fidelity
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/conformance"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/rest"
+	"github.com/seedbed-sim/seedbed/fakes/controllermanager"
 )
 
 const adminToken = "admin-token"
@@ -20,15 +22,37 @@ const adminToken = "admin-token"
 // server was from which the cases were recorded. It lives in real time, or in
 // that of a testing/synctest bubble.
 func NewFake() conformance.Target {
-	st := apiserver.NewStore(apiserver.Options{
-		Clock: clock.RealClock{},
-		Guard: true,
-		RBAC:  true,
-	})
-	server := apiserver.NewServer(st, "conformance")
+	server := apiserver.New(options())
+	return target(server, transport(server))
+}
+
+// NewFullFake is [NewFake] with the controllers of kube-controller-manager and the
+// admission plug-in ServiceAccount, for cases with profile full.
+func NewFullFake() (conformance.Target, error) {
+	opts := options()
+	opts.ServiceAccounts = true
+	server := apiserver.New(opts)
+	runner, err := controllermanager.Attach(server)
+	if err != nil {
+		return conformance.Target{}, err
+	}
+	return target(server, &controlledTransport{handler: transport(server), runner: runner}), nil
+}
+
+func options() apiserver.Options {
+	return apiserver.Options{Clock: clock.RealClock{}, Guard: true, RBAC: true}
+}
+
+// transport is HTTP that goes no further than the server.
+func transport(server *apiserver.Server) http.RoundTripper {
 	handler := rest.New(server, rest.WithTokens(map[string]*apiserver.User{adminToken: nil}))
+	return &configuringTransport{handler: handler, store: server.Store()}
+}
+
+func target(server *apiserver.Server, through http.RoundTripper) conformance.Target {
+	st := server.Store()
 	return conformance.Target{
-		Transport: &configuringTransport{handler: handler, store: st},
+		Transport: through,
 		Token:     adminToken,
 		Compact: func(context.Context) error {
 			st.Compact(0)
@@ -42,6 +66,33 @@ func NewFake() conformance.Target {
 		WebhookURL: "https://webhooks.invalid",
 		WebhookCA:  "bm8gY2VydGlmaWNhdGU=",
 	}
+}
+
+// controlledTransport lets the controllers do what is due around every request.
+type controlledTransport struct {
+	handler http.RoundTripper
+	runner  *controllermanager.Runner
+}
+
+// RoundTrip implements http.RoundTripper.
+func (tr *controlledTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := tr.settle(); err != nil {
+		return nil, err
+	}
+	resp, err := tr.handler.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	return resp, tr.settle()
+}
+
+// settle fails if there is no end to it. Attempts of controllers that fail are no
+// business of a client's.
+func (tr *controlledTransport) settle() error {
+	if err := tr.runner.Settle(); errors.Is(err, controllermanager.ErrUnsettled) {
+		return err
+	}
+	return nil
 }
 
 // configuringTransport makes admission hooks of the webhook configurations that

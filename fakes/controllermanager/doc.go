@@ -1,0 +1,53 @@
+// Package controllermanager is the controllers of kube-controller-manager that the
+// author of another controller observes, as passive state machines over an API
+// server: who deletes dependents, empties namespaces, and fills in what users did
+// not write.
+//
+// # What is in it
+//
+//	Manager   the controllers of one incarnation of the process; made by New
+//	Loop      one work queue of theirs, and what is done about a request in it
+//	Runner    a Manager over one API server, driven by hand; made by Attach
+//
+// The controllers have the names of the flag --controllers; [Controllers] lists
+// them:
+//
+//	garbage-collector-controller                 collector*.go, graph.go, references.go
+//	namespace-controller                         namespaces.go, namespaceconditions.go
+//	serviceaccount-controller                    accounts.go
+//	root-ca-certificate-publisher-controller     accounts.go
+//	resourcequota-controller                     quotas.go
+//	clusterrole-aggregation-controller           roles.go
+//
+// # How it is driven
+//
+// A Manager has no goroutine, no queue and no watch of its own. Its driver
+//
+//  1. gives each of its Loops a Queue,
+//  2. watches every resource in [Manager.Watched], and hands each change to
+//     [Manager.Observe] once its Cache has it,
+//  3. calls the Reconcile of a Loop for what is in its queue, never twice at once
+//     for the same request, and again after a back-off when it fails,
+//  4. calls [Manager.Rediscover] now and then.
+//
+// Reconcile blocks in [API.Call]: over an *apiserver.Server that takes no time, in a
+// simulated cluster anything may happen meanwhile. So there is one implementation of
+// what the controllers decide, and two drivers: [Runner] in this package, for tests
+// and for recorded cases, and a simulated process in sim/cluster, with latency,
+// stale caches and crashes.
+//
+// # What is as in the real ones
+//
+// The order of requests and their preconditions, the texts of conditions, delays
+// (a namespace is left alone for its first five seconds), what is read from a cache
+// and what from the API, the graph of the collector with its virtual nodes and its
+// memory of owners that are known to be absent. Where the real ones follow the order
+// of a Go map, Options.Pick chooses.
+//
+// # What is not here
+//
+// No workload controller (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job,
+// CronJob), no Endpoints and EndpointSlices, no scheduler, no node lifecycle, no
+// tokens, certificates and volumes. The collector writes no Event about an owner in
+// another namespace. Quotas count without scopes.
+package controllermanager
