@@ -224,7 +224,10 @@ func (c *call) directive() string {
 // comes with the object.
 func (c *call) parse(data []byte, contentType string) (Object, *schema.GroupVersionKind, error) {
 	scheme := c.store.opts.Scheme
-	if contentType == mediaProtobuf && c.prototype() != nil {
+	if contentType == mediaProtobuf {
+		if c.prototype() == nil {
+			return nil, nil, fmt.Errorf("object %T does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message", &unstructured.Unstructured{})
+		}
 		obj, gvk, err := protobuf.NewSerializer(scheme, scheme).Decode(data, &c.ep.Served, nil)
 		if err != nil {
 			return nil, gvk, err

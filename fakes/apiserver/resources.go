@@ -11,17 +11,17 @@ import (
 // Resource describes a served resource, for discovery and for clients that map
 // kinds to resources.
 type Resource struct {
-	Group, Version     string
-	Plural, Singular   string
-	Kind               string
-	Namespaced         bool
-	Custom             bool
-	Typed              bool // objects are of a Go type
-	Verbs              []string
-	ShortNames         []string
-	Categories         []string
-	StorageVersionHash string
-	Subresources       []Subresource
+	Group, Version   string
+	Plural, Singular string
+	Kind             string
+	Stored           schema.GroupVersionKind // what objects are kept as
+	Namespaced       bool
+	Custom           bool
+	Typed            bool // objects are of a Go type
+	Verbs            []string
+	ShortNames       []string
+	Categories       []string
+	Subresources     []Subresource
 }
 
 // Subresource describes a subresource of a resource.
@@ -88,6 +88,7 @@ var (
 func describe(e *registry.Entry) Resource {
 	r := Resource{
 		Group: e.Served.Group, Version: e.Served.Version, Plural: e.Plural, Singular: e.Singular, Kind: e.Served.Kind,
+		Stored:     e.GroupVersionKind,
 		Namespaced: !e.Cluster, Custom: e.Custom, Typed: e.Typed(), Verbs: allVerbs,
 		ShortNames: e.ShortNames, Categories: e.Categories,
 	}

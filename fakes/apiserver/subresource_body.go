@@ -1,23 +1,36 @@
 package apiserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 )
 
 // readInto reads the body of a subresource, whose kind is not that of the
 // resource, into a fresh object.
 func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
-	data := c.req.Body
+	data, contentType := c.req.Body, c.req.ContentType
 	if c.req.Object != nil {
 		var err error
 		if data, err = json.Marshal(c.req.Object); err != nil {
 			return apierrors.NewBadRequest(fmt.Sprintf("encode %T: %v", c.req.Object, err))
+		}
+		contentType = ""
+	}
+	if contentType == mediaProtobuf {
+		return readProtobuf(data, into, kind)
+	}
+	if contentType == mediaYAML {
+		var err error
+		if data, err = yaml.YAMLToJSON(data); err != nil {
+			return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", kind.Kind, err, summary(data)))
 		}
 	}
 	var meta metav1.TypeMeta
@@ -25,13 +38,34 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", kind.Kind, err, summary(data)))
 	}
 	if meta.Kind != "" && meta.Kind != kind.Kind {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: unknown conversion", meta.Kind, meta.APIVersion, kind.Kind))
+		return errOtherKind(meta.APIVersion, meta.Kind, kind)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err))
 	}
 	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return nil
+}
+
+// readProtobuf is readInto for protobuf, whose envelope says what it holds.
+func readProtobuf(data []byte, into Object, kind schema.GroupVersionKind) error {
+	rest, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
+	var sent runtime.Unknown
+	m, known := into.(interface{ Unmarshal([]byte) error })
+	if !ok || !known || sent.Unmarshal(rest) != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): not a protobuf message (%s)", kind.Kind, summary(data)))
+	}
+	if sent.Kind != "" && sent.Kind != kind.Kind {
+		return errOtherKind(sent.APIVersion, sent.Kind, kind)
+	}
+	if err := m.Unmarshal(sent.Raw); err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err))
+	}
+	return nil
+}
+
+func errOtherKind(apiVersion, kind string, wanted schema.GroupVersionKind) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: unknown conversion", kind, apiVersion, wanted.Kind))
 }
 
 // created answers a subresource whose create makes nothing that can be read.

@@ -93,7 +93,6 @@ var OutOfScope = []Exclusion{
 	{Case: "147", Step: "apis", Reason: "autoscaling/v1 is not served yet"},
 	{Case: "148", Step: "core", Field: `fields["resources[*].name"]`, Reason: "not every resource of v1 is served yet"},
 	{Case: "150", Reason: "OpenAPI documents are not served yet"},
-	{Case: "151", Step: "crds", Reason: noTables},
 	{Case: "157", Reason: "tokens are not modelled yet"},
 	{Case: "159", Step: "log", Reason: "logs need a kubelet"},
 	{Case: "159", Step: "logmissing", Reason: "logs need a kubelet"},

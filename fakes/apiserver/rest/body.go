@@ -5,9 +5,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/types"
 	caseSensitive "sigs.k8s.io/json"
@@ -17,8 +20,12 @@ import (
 // maxBody is the largest request body, in bytes.
 const maxBody = 3 * 1024 * 1024
 
-// readBody reads the body, refusing one that is too large.
+// readBody reads the body, refusing one that is too large; one that says so is
+// not read at all.
 func readBody(r *http.Request) ([]byte, error) {
+	if r.ContentLength > maxBody {
+		return nil, errTooLarge()
+	}
 	if r.Body == nil {
 		return nil, nil
 	}
@@ -36,10 +43,10 @@ func readBody(r *http.Request) ([]byte, error) {
 func objectType(r *http.Request) (string, error) {
 	header := r.Header.Get("Content-Type")
 	if header == "" {
-		return "application/json", nil
+		return runtime.ContentTypeJSON, nil
 	}
 	kind, _, err := mime.ParseMediaType(header)
-	if err != nil || (kind != "application/json" && kind != "application/yaml") {
+	if err != nil || !slices.Contains(mediaTypes, kind) {
 		return "", errContentType(mediaTypes)
 	}
 	return kind, nil
@@ -73,26 +80,38 @@ func deleteOptions(r *http.Request) (*metav1.DeleteOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind == "application/yaml" {
-		if body, err = yaml.YAMLToJSON(body); err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-	}
-	return opts, decodeDeleteOptions(body, opts)
+	return opts, decodeDeleteOptions(body, kind, opts)
 }
 
-// decodeDeleteOptions reads JSON. Any API group may be named, for the sake of
+// decodeDeleteOptions reads a body. Any API group may be named, for the sake of
 // old clients, but the kind must be right.
-func decodeDeleteOptions(body []byte, into *metav1.DeleteOptions) error {
-	gvk, err := kjson.DefaultMetaFactory.Interpret(body)
-	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
+func decodeDeleteOptions(body []byte, kind string, into *metav1.DeleteOptions) (err error) {
+	var gvk schema.GroupVersionKind
+	read := func() error { return caseSensitive.UnmarshalCaseSensitivePreserveInts(body, into) }
+	switch kind {
+	case runtime.ContentTypeProtobuf:
+		sent, err := openEnvelope(body)
+		if err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		gvk, read = schema.FromAPIVersionAndKind(sent.APIVersion, sent.Kind), func() error { return into.Unmarshal(sent.Raw) }
+	case runtime.ContentTypeYAML:
+		if body, err = yaml.YAMLToJSON(body); err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		fallthrough
+	default:
+		sent, err := kjson.DefaultMetaFactory.Interpret(body)
+		if err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		gvk = *sent
 	}
 	if gvk.Kind != "" && gvk.Kind != "DeleteOptions" {
 		return apierrors.NewBadRequest(fmt.Sprintf("no kind %q is registered for version %q in scheme %q",
 			gvk.Kind, gvk.GroupVersion(), "pkg/runtime/scheme.go:111"))
 	}
-	if err := caseSensitive.UnmarshalCaseSensitivePreserveInts(body, into); err != nil {
+	if err := read(); err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
 	return nil

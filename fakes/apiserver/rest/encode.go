@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
@@ -16,26 +18,32 @@ import (
 type encoder struct {
 	format format
 	// kind of the objects. Stored Go types do not carry it themselves.
-	kind schema.GroupVersionKind
-	// custom resources carry their kind in lists as well.
+	kind  schema.GroupVersionKind
 	table tableOptions
 }
 
-// object is the JSON of a single object, converted as the format says.
+// object is a single object, converted as the format says.
 func (e *encoder) object(obj apiserver.Object) ([]byte, error) {
-	switch e.format.convert {
+	switch e.format.convert.Kind {
 	case asMetadata:
 		return e.metadata(obj)
 	case asMetadataList:
 		return nil, errNotAList(obj)
 	case asTable:
-		return e.tableOf([]apiserver.Object{obj}, metav1.ListMeta{ResourceVersion: obj.GetResourceVersion()})
+		return e.tableOfOne(obj)
 	}
 	return e.whole(obj)
 }
 
-// whole is the JSON of obj with its kind.
+// whole is all of obj, with its kind.
 func (e *encoder) whole(obj apiserver.Object) ([]byte, error) {
+	if e.format.media == asProtobuf {
+		return protobufObject(obj, e.kind)
+	}
+	return e.wholeJSON(obj)
+}
+
+func (e *encoder) wholeJSON(obj apiserver.Object) ([]byte, error) {
 	data, err := json.Marshal(obj)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s %q: %w", e.kind.Kind, obj.GetName(), err)
@@ -49,9 +57,8 @@ func (e *encoder) whole(obj apiserver.Object) ([]byte, error) {
 // withKind puts kind and apiVersion in front of the other members of a JSON
 // object.
 func withKind(data []byte, kind schema.GroupVersionKind) []byte {
-	var out bytes.Buffer
-	out.Grow(len(data) + 64)
-	fmt.Fprintf(&out, `{"kind":%q,"apiVersion":%q`, kind.Kind, kind.GroupVersion())
+	out := bytes.NewBuffer(make([]byte, 0, len(data)+64+len(kind.Group)+len(kind.Kind)))
+	fmt.Fprintf(out, `{"kind":%q,"apiVersion":%q`, kind.Kind, kind.GroupVersion())
 	if len(data) > 2 {
 		out.WriteByte(',')
 	}
@@ -61,28 +68,36 @@ func withKind(data []byte, kind schema.GroupVersionKind) []byte {
 
 // metadata is obj without everything but its metadata.
 func (e *encoder) metadata(obj apiserver.Object) ([]byte, error) {
-	partial := meta.AsPartialObjectMetadata(obj)
-	partial.TypeMeta = metav1.TypeMeta{Kind: asMetadata, APIVersion: e.format.version}
+	partial, kind := meta.AsPartialObjectMetadata(obj), e.format.convert.GroupVersion().WithKind(asMetadata)
+	if e.format.media == asProtobuf {
+		return protobufObject(partial, kind)
+	}
+	partial.SetGroupVersionKind(kind)
 	return json.Marshal(partial)
 }
 
-// list is the JSON of a list.
-func (e *encoder) list(items []apiserver.Object, listMeta metav1.ListMeta) ([]byte, error) {
-	kind, version, item := e.kind.Kind+"List", e.kind.GroupVersion().String(), marshalItem
-	switch e.format.convert {
-	case asMetadataList:
-		kind, version, item = asMetadataList, e.format.version, e.metadata
+// list is a list of objects.
+func (e *encoder) list(items []apiserver.Object, list metav1.ListMeta) ([]byte, error) {
+	switch e.format.convert.Kind {
 	case asMetadata:
 		return nil, errIsList()
 	case asTable:
-		return e.tableOf(items, listMeta)
+		return e.tableOf(items, list)
 	}
-	head, err := json.Marshal(listMeta)
+	if e.format.media == asProtobuf {
+		return e.protobufList(items, list)
+	}
+	// Items of Go types have no kind in lists; custom resources bring theirs.
+	kind, item := e.kind.GroupVersion().WithKind(e.kind.Kind+"List"), func(obj apiserver.Object) ([]byte, error) { return json.Marshal(obj) }
+	if e.format.is(asMetadataList) {
+		kind, item = e.format.convert, e.metadata
+	}
+	head, err := json.Marshal(list)
 	if err != nil {
 		return nil, fmt.Errorf("encode metadata of a list: %w", err)
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, kind, version, head)
+	fmt.Fprintf(&out, `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, kind.Kind, kind.GroupVersion(), head)
 	for i, obj := range items {
 		data, err := item(obj)
 		if err != nil {
@@ -97,16 +112,39 @@ func (e *encoder) list(items []apiserver.Object, listMeta metav1.ListMeta) ([]by
 	return out.Bytes(), nil
 }
 
-// marshalItem leaves Go types without a kind, as a real server does in lists;
-// custom resources bring theirs along.
-func marshalItem(obj apiserver.Object) ([]byte, error) { return json.Marshal(obj) }
+// status is a Status.
+func (f *format) status(status metav1.Status) ([]byte, error) {
+	kind := metav1.Unversioned.WithKind("Status")
+	if f.media == asProtobuf {
+		return protobufObject(&status, kind)
+	}
+	status.TypeMeta = metav1.TypeMeta{Kind: kind.Kind, APIVersion: kind.Version}
+	return json.Marshal(&status)
+}
+
+// finish brings JSON into the form that was asked for. Protobuf is finished.
+func (f *format) finish(data []byte) ([]byte, error) {
+	switch {
+	case f.media == asProtobuf:
+		return data, nil
+	case f.media == asYAML:
+		return yaml.JSONToYAML(data)
+	case f.pretty:
+		var out bytes.Buffer
+		if err := json.Indent(&out, data, "", "  "); err != nil {
+			return nil, fmt.Errorf("indent an answer: %w", err)
+		}
+		return out.Bytes(), nil
+	}
+	return append(data, '\n'), nil
+}
 
 func errNotAList(obj apiserver.Object) error {
-	return statusError(406, metav1.StatusReasonNotAcceptable,
-		"you requested %s, but the requested object is not a list type (%T)", asMetadataList, obj)
+	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+		"you requested %s, but the requested object is not a list (%T)", asMetadataList, obj)
 }
 
 func errIsList() error {
-	return statusError(406, metav1.StatusReasonNotAcceptable,
+	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 		"you requested %s, but the requested object is a list", asMetadata)
 }

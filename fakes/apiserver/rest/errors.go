@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // statusError is an error with just a code, a reason and a message.
@@ -49,16 +52,36 @@ func errTooLarge() error {
 
 // errAccept is the refusal of an Accept header whose media types are known but
 // whose conversion is not.
-func errAccept() error {
+func errAccept(offered []string) error {
 	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-		"only the following media types are accepted: %s", strings.Join(mediaTypes, ", "))
+		"only the following media types are accepted: %s", strings.Join(offered, ", "))
 }
 
 // errMediaType is the refusal of an Accept header without any known type; the
 // real server's router words it.
-func errMediaType() error {
+func errMediaType(verb apiserver.Verb) error {
+	offered := mediaTypes
+	if verb == apiserver.List || verb == apiserver.WatchVerb {
+		offered = slices.Concat(mediaTypes, streamTypes)
+	}
 	return withDetails(statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-		"406: Not Acceptable\n\nAvailable representations: %s", strings.Join(mediaTypes, ", ")))
+		"406: Not Acceptable\n\nAvailable representations: %s", strings.Join(offered, ", ")))
+}
+
+// errNotModelled refuses what a real server has and this one does not.
+func errNotModelled(feature string) error {
+	return withDetails(statusError(http.StatusNotImplemented, "NotImplemented", "the fake API server does not model %s", feature))
+}
+
+// errGone is the answer when the gate is closed: the server is no more.
+func errGone(err error) error {
+	return apierrors.NewServiceUnavailable(fmt.Sprintf("the server is shutting down: %v", err))
+}
+
+// errPanic is the answer when the server's own code has failed. The real server
+// says no more either: what is in a panic may be anybody's secret.
+func errPanic(r *http.Request, cause any) error {
+	return apierrors.NewInternalError(fmt.Errorf("panic while answering %s %s: %T", r.Method, r.URL.Path, cause))
 }
 
 // statusOf is the Status of any error; one that has none is an internal error.

@@ -1,35 +1,38 @@
 package rest
 
 import (
-	"encoding/json"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/yaml"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // Handler speaks HTTP for a server. It may be used by several goroutines at
-// once if its Caller may.
+// once; see [Gate] for how they reach the server.
 type Handler struct {
+	server *apiserver.Server
 	store  *apiserver.Store // only for what it serves
-	caller apiserver.Caller
+	caller apiserver.Caller // nil: the server itself
+	gate   Gate
 	tokens map[string]*apiserver.User
 	clock  clock.PassiveClock
+	shared encodings
 }
 
 // Option changes a Handler.
 type Option func(*Handler)
 
 // WithCaller sends requests through caller instead of to the server directly,
-// for instance through a simulated network. Discovery is not sent through it.
+// for instance through a simulated network. It may be called by several
+// goroutines at once, and its responses stay good. Discovery is not sent through
+// it.
 func WithCaller(caller apiserver.Caller) Option {
 	return func(h *Handler) { h.caller = caller }
 }
@@ -50,48 +53,57 @@ func WithClock(c clock.PassiveClock) Option {
 
 // New returns a handler for server.
 func New(server *apiserver.Server, opts ...Option) *Handler {
-	h := &Handler{store: server.Store(), caller: server, clock: clock.RealClock{}}
+	h := &Handler{server: server, store: server.Store(), gate: open, clock: clock.RealClock{}}
 	for _, opt := range opts {
 		opt(h)
 	}
 	return h
 }
 
-// answer answers any request.
-func (h *Handler) answer(r *http.Request) *answer {
+// answer answers any request. What goes wrong within is a 500, as it is with a
+// real server: one request must not end all the others.
+func (h *Handler) answer(r *http.Request) (a *answer) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			a = errorAnswer(r, errPanic(r, cause))
+		}
+	}()
 	user, err := h.user(r)
 	if err != nil {
-		return errorAnswer(err)
+		return errorAnswer(r, err)
 	}
 	t, ok := parseTarget(r.URL.Path)
 	if !ok {
 		if err := h.mayRead(r, user); err != nil {
-			return errorAnswer(err)
+			return errorAnswer(r, err)
 		}
-		return h.discovery(r)
+		return h.document(r)
 	}
-	a, err := h.resource(r, t, user)
+	a, err = h.resource(r, t, user)
 	if err != nil {
-		return errorAnswer(err)
+		return errorAnswer(r, err)
 	}
 	return a
 }
 
 // resource answers a request for a resource.
 func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*answer, error) {
-	kind, found := h.store.Lookup(t.resource)
-	if !found {
+	kind, err := h.lookup(r.Context(), t.resource)
+	if err != nil {
+		return nil, err
+	}
+	if kind == nil {
 		return h.unknown(r, t, user)
 	}
 	if t.misplaced(kind) {
 		return nil, errNoResource()
 	}
-	f, err := negotiate(r)
+	query := r.URL.Query()
+	verb := t.verb(r.Method, wantsWatch(query))
+	f, err := accepted(r, kind, verb)
 	if err != nil {
 		return nil, err
 	}
-	query := r.URL.Query()
-	verb := t.verb(r.Method, wantsWatch(query))
 	objectKind, err := allowed(kind, t, verb)
 	if err != nil {
 		return nil, err
@@ -107,44 +119,81 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 		return nil, err
 	}
 	e := &encoder{format: f, kind: objectKind}
-	if f.convert == asTable {
-		if e.table, err = readTableOptions(query, h.clock.Now()); err != nil {
+	if f.is(asTable) {
+		if e.table, err = h.tableOptions(r.Context(), query, kind, t); err != nil {
 			return nil, err
 		}
 	}
 	if verb == apiserver.WatchVerb {
 		return h.watch(r, req, e)
 	}
-	response, err := h.caller.Call(r.Context(), req)
+	response, err := h.call(r.Context(), req)
 	if err != nil {
 		return nil, err
 	}
-	return respond(response, req, e)
+	return respond(r, response, req, e)
+}
+
+// lookup describes a resource; it is nil if there is none.
+func (h *Handler) lookup(ctx context.Context, gvr schema.GroupVersionResource) (kind *apiserver.Resource, err error) {
+	gone := h.gate(ctx, func() { kind, _ = h.store.Lookup(gvr) })
+	if gone != nil {
+		return nil, errGone(gone)
+	}
+	return kind, nil
+}
+
+// resources describes everything that is served.
+func (h *Handler) resources(ctx context.Context) (all []apiserver.Resource, err error) {
+	if gone := h.gate(ctx, func() { all = h.store.Resources() }); gone != nil {
+		return nil, errGone(gone)
+	}
+	return all, nil
+}
+
+// accepted negotiates the form of the answer. Built-in groups have a router in
+// front, which words some refusals itself.
+func accepted(r *http.Request, kind *apiserver.Resource, verb apiserver.Verb) (format, error) {
+	if !kind.Custom && !routerAccepts(r) {
+		return format{}, errMediaType(verb)
+	}
+	f, ok := negotiate(r, resourceOffer(kind.Custom))
+	switch {
+	case verb == apiserver.WatchVerb && (!ok || f.media == asYAML):
+		return format{}, errAccept(streamTypes)
+	case !ok:
+		return format{}, errAccept(mediaTypes)
+	}
+	return f, nil
 }
 
 // unknown answers for a resource that is not there: to whom it is forbidden,
 // that; else see notServed.
 func (h *Handler) unknown(r *http.Request, t target, user *apiserver.User) (*answer, error) {
-	_, err := h.caller.Call(r.Context(), &apiserver.Request{
+	_, err := h.call(r.Context(), &apiserver.Request{
 		Verb: t.verb(r.Method, wantsWatch(r.URL.Query())), Resource: t.resource, Subresource: t.subresource,
 		Namespace: t.namespace, Name: t.name, User: user,
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	return h.notServed(t.resource.GroupVersion())
+	return h.notServed(r.Context(), t.resource.GroupVersion())
 }
 
 // notServed answers for a group and version without such a resource. Built-in
 // groups answer in JSON; where there is none, or only custom resources, the mux
 // answers.
-func (h *Handler) notServed(gv schema.GroupVersion) (*answer, error) {
-	for _, r := range h.store.Resources() {
-		if r.Group == gv.Group && !r.Custom {
+func (h *Handler) notServed(ctx context.Context, gv schema.GroupVersion) (*answer, error) {
+	all, err := h.resources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Group == gv.Group && !all[i].Custom {
 			return nil, errNoResource()
 		}
 	}
-	return plainAnswer(http.StatusNotFound, "404 page not found\n"), nil
+	return notFound(), nil
 }
 
 // misplaced tells that no object of the kind is under such a path.
@@ -194,25 +243,13 @@ func fill(r *http.Request, req *apiserver.Request) (err error) {
 	return err
 }
 
-func (h *Handler) watch(r *http.Request, req *apiserver.Request, e *encoder) (*answer, error) {
-	stream, err := h.caller.OpenWatch(r.Context(), req)
-	if err != nil {
-		return nil, err
-	}
-	return &answer{
-		code:   http.StatusOK,
-		header: contentType("application/json"),
-		stream: newWatchBody(r.Context(), stream, e, req),
-	}, nil
-}
-
 // respond writes a response down.
-func respond(response *apiserver.Response, req *apiserver.Request, e *encoder) (*answer, error) {
+func respond(r *http.Request, response *apiserver.Response, req *apiserver.Request, e *encoder) (*answer, error) {
 	var body []byte
 	var err error
 	switch {
 	case response.Status != nil:
-		body, err = encodeStatus(*response.Status)
+		body, err = e.format.status(*response.Status)
 	case response.Object != nil:
 		body, err = e.object(response.Object)
 	case req.Verb == apiserver.List || req.Verb == apiserver.DeleteCollection:
@@ -221,12 +258,9 @@ func respond(response *apiserver.Response, req *apiserver.Request, e *encoder) (
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{code: response.Code, header: contentType("application/json"), body: body}
-	if e.format.yaml {
-		if a.body, err = yaml.JSONToYAML(body); err != nil {
-			return nil, err
-		}
-		a.header = contentType("application/yaml")
+	a, err := write(r, response.Code, &e.format, body)
+	if err != nil {
+		return nil, err
 	}
 	for _, text := range response.Warnings {
 		if header, err := utilnet.NewWarningHeader(299, "-", text); err == nil {
@@ -236,31 +270,25 @@ func respond(response *apiserver.Response, req *apiserver.Request, e *encoder) (
 	return a, nil
 }
 
-func encodeStatus(status metav1.Status) ([]byte, error) {
-	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-	return json.Marshal(&status)
-}
-
-// errorAnswer is an error as a Status.
-func errorAnswer(err error) *answer {
+// errorAnswer is an error as a Status, in a form that the client takes.
+func errorAnswer(r *http.Request, err error) *answer {
 	status := statusOf(err)
-	body, err := encodeStatus(status)
+	f, ok := negotiate(r, plainOffer)
+	if !ok {
+		f = format{pretty: true}
+	}
+	body, err := f.status(status)
 	if err != nil {
 		return plainAnswer(http.StatusInternalServerError, err.Error())
 	}
-	a := &answer{code: int(status.Code), header: contentType("application/json"), body: body}
+	a, err := write(r, int(status.Code), &f, body)
+	if err != nil {
+		return plainAnswer(http.StatusInternalServerError, err.Error())
+	}
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		a.header.Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
 	return a
-}
-
-func plainAnswer(code int, text string) *answer {
-	return &answer{code: code, header: contentType("text/plain; charset=utf-8"), body: []byte(text)}
-}
-
-func contentType(kind string) http.Header {
-	return http.Header{"Content-Type": {kind}, "Cache-Control": {"no-cache, private"}}
 }
 
 var (

@@ -2,22 +2,19 @@ package rest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	restclient "k8s.io/client-go/rest"
 )
 
-// answer is a response before it is written.
-type answer struct {
-	code   int
-	header http.Header
-	body   []byte
-	stream io.ReadCloser // instead of body: a watch
-}
+// stalled is how long a client may take nothing of what is sent to it before it
+// is taken for dead.
+const stalled = time.Minute
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -29,18 +26,26 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer a.stream.Close()
-	flush := http.NewResponseController(w)
-	_ = flush.Flush()
-	buffer := make([]byte, 32*1024)
-	for {
-		n, err := a.stream.Read(buffer)
-		if n > 0 {
-			if _, err := w.Write(buffer[:n]); err != nil {
-				return
-			}
-			_ = flush.Flush()
+	a.stream.send(w)
+}
+
+// send writes frames until there are no more, or the client is gone or takes
+// nothing for too long: nothing is held for a client that does not read.
+func (b *watchBody) send(w http.ResponseWriter) {
+	c := http.NewResponseController(w)
+	if c.Flush() != nil {
+		return
+	}
+	for b.next() == nil {
+		// Writers without deadlines are no sockets and do not block.
+		limited := c.SetWriteDeadline(time.Now().Add(stalled)) == nil
+		if _, err := w.Write(b.pending.Bytes()); err != nil {
+			return
 		}
-		if err != nil {
+		if c.Flush() != nil {
+			return
+		}
+		if limited && c.SetWriteDeadline(time.Time{}) != nil {
 			return
 		}
 	}
@@ -55,33 +60,33 @@ func (h *Handler) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
+	if r.URL == nil {
+		return nil, errors.New("the request has no URL")
+	}
 	a := h.answer(r)
 	response := &http.Response{
 		Status:     fmt.Sprintf("%d %s", a.code, http.StatusText(a.code)),
 		StatusCode: a.code,
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        a.header,
-		Body:          a.stream,
 		ContentLength: -1,
 		Request:       r,
 	}
-	if a.stream == nil {
+	if a.stream != nil {
+		response.Body = a.stream
+	} else {
 		response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(a.body)), int64(len(a.body))
 	}
 	return response, nil
 }
 
 // Config is a client configuration whose requests this handler answers in
-// process. It asks for JSON, which is all that the handler speaks, and sets no
-// rate limit.
+// process. It leaves it to each client whether it speaks JSON or protobuf, and
+// sets no rate limit.
 func (h *Handler) Config() *restclient.Config {
 	return &restclient.Config{
 		Host:      "http://apiserver.invalid", // never resolved
 		Transport: h,
 		QPS:       -1,
-		ContentConfig: restclient.ContentConfig{
-			ContentType:        runtime.ContentTypeJSON,
-			AcceptContentTypes: runtime.ContentTypeJSON,
-		},
 	}
 }

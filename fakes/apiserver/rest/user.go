@@ -74,8 +74,14 @@ func (h *Handler) mayRead(r *http.Request, user *apiserver.User) error {
 		}
 	}
 	asked := &authz.Attributes{User: user, Verb: strings.ToLower(r.Method), Path: path}
-	if ok, reason := authorizer.Authorize(asked); !ok {
-		return authz.Forbidden(asked, reason)
+	var forbidden error
+	gone := h.gate(r.Context(), func() {
+		if ok, reason := authorizer.Authorize(asked); !ok {
+			forbidden = authz.Forbidden(asked, reason)
+		}
+	})
+	if gone != nil {
+		return errGone(gone)
 	}
-	return nil
+	return forbidden
 }
