@@ -3,6 +3,7 @@ package controllermanager
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +40,7 @@ func (m *Manager) list(ctx context.Context, gvr schema.GroupVersionResource, nam
 	if err != nil {
 		return nil, err
 	}
-	return resp.Items, nil
+	return slices.Clone(resp.Items), nil // resp is good until the next call
 }
 
 func (m *Manager) create(ctx context.Context, gvr schema.GroupVersionResource, obj apiserver.Object) (apiserver.Object, error) {

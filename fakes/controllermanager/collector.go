@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,13 +24,21 @@ type collector struct {
 	all   []*Loop
 }
 
-// collectorWorkers is how many requests each of its loops works on at once.
-const collectorWorkers = 20
+const (
+	// collectorWorkers is how many requests each of its loops works on at once.
+	collectorWorkers = 20
+
+	// collectorPatience is for watches that cannot list: one broken resource must
+	// not stop all collection.
+	collectorPatience = 30 * time.Second
+)
 
 func newCollector(m *Manager) controller {
 	c := &collector{m: m}
-	toDelete := &Loop{Name: GarbageCollector + "/delete", Workers: collectorWorkers, Reconcile: c.attempt(c.attemptToDelete)}
-	toOrphan := &Loop{Name: GarbageCollector + "/orphan", Workers: collectorWorkers, Reconcile: c.attempt(c.attemptToOrphan)}
+	loop := func(name string, do func(context.Context, *node) error) *Loop {
+		return &Loop{Name: GarbageCollector + name, Workers: collectorWorkers, Patience: collectorPatience, Reconcile: c.attempt(do)}
+	}
+	toDelete, toOrphan := loop("/delete", c.attemptToDelete), loop("/orphan", c.attemptToOrphan)
 	c.all = []*Loop{toDelete, toOrphan}
 	c.graph = newGraph(toDelete, toOrphan)
 	return c

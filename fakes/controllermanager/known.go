@@ -1,5 +1,11 @@
 package controllermanager
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Names of the controllers, as in the flag --controllers of
 // kube-controller-manager.
 const (
@@ -31,4 +37,21 @@ func Controllers() []string {
 		names[i] = k.name
 	}
 	return names
+}
+
+// Select returns the controllers that names mean, as in the flag --controllers: "*"
+// is all of them, "name" one, and "-name" takes one out, wherever it stands. No name
+// at all means all.
+func Select(names []string) ([]string, error) {
+	if len(names) == 0 {
+		names = []string{"*"}
+	}
+	for _, name := range names {
+		if name != "*" && !slices.Contains(Controllers(), strings.TrimPrefix(name, "-")) {
+			return nil, fmt.Errorf("unknown controller %q; there are %s", name, strings.Join(Controllers(), ", "))
+		}
+	}
+	return slices.DeleteFunc(Controllers(), func(name string) bool {
+		return slices.Contains(names, "-"+name) || !slices.Contains(names, name) && !slices.Contains(names, "*")
+	}), nil
 }

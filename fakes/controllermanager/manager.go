@@ -2,7 +2,6 @@ package controllermanager
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -51,8 +50,7 @@ type Options struct {
 	// [apiserver.Store.Usage].
 	Usage func(resource schema.GroupVersionResource, obj apiserver.Object) corev1.ResourceList
 
-	// Controllers are the names of those that run, as in the flag --controllers of
-	// kube-controller-manager; nil means all of [Controllers].
+	// Controllers are those that run: see [Select]. Nil means all.
 	Controllers []string
 
 	// Pick chooses one of n where the real controllers follow the order of a Go
@@ -65,6 +63,10 @@ type Loop struct {
 	Name    string
 	Workers int          // requests worked on at once
 	Backoff kube.Backoff // of failed attempts; zero is the usual one
+
+	// Patience is how long the loop waits at the start for its watches to list
+	// before it begins without them; zero means for ever.
+	Patience time.Duration
 
 	// Reconcile works on one request. It blocks in [API.Call].
 	Reconcile reconcile.Func
@@ -120,14 +122,9 @@ func New(opts Options) (*Manager, error) {
 	if m.opts.Pick == nil {
 		m.opts.Pick = func(int) int { return 0 }
 	}
-	names := opts.Controllers
-	if names == nil {
-		names = Controllers()
-	}
-	for _, name := range names {
-		if !slices.Contains(Controllers(), name) {
-			return nil, fmt.Errorf("controller manager: unknown controller %q", name)
-		}
+	names, err := Select(opts.Controllers)
+	if err != nil {
+		return nil, err
 	}
 	for _, k := range known {
 		if slices.Contains(names, k.name) {
@@ -185,6 +182,22 @@ func (m *Manager) Watched() []schema.GroupVersionResource {
 	for _, r := range m.sorted {
 		if r.watched {
 			out = append(out, r.gvr)
+		}
+	}
+	return out
+}
+
+// WatchedBy returns those of the watched resources that matter to a loop.
+func (m *Manager) WatchedBy(l *Loop) []schema.GroupVersionResource {
+	var out []schema.GroupVersionResource
+	for _, c := range m.controllers {
+		if !slices.Contains(c.loops(), l) {
+			continue
+		}
+		for _, r := range m.sorted {
+			if r.watched && c.watches(&r.Resource) {
+				out = append(out, r.gvr)
+			}
 		}
 	}
 	return out

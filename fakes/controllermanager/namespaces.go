@@ -242,7 +242,7 @@ func (c *namespaces) deleteCollection(ctx context.Context, r *resource, namespac
 	if err != nil {
 		return ignoreUnsupported(err)
 	}
-	for _, o := range slices.Clone(items) {
+	for _, o := range items {
 		if err := c.m.delete(ctx, r.gvr, namespace, o.GetName(), opts); ignoreUnsupported(err) != nil {
 			return err
 		}

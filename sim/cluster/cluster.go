@@ -93,6 +93,7 @@ func New(cfg Config) *Cluster {
 		}
 	}
 	c.begin(cfg.Profile)
+	c.startControllers()
 	return c
 }
 

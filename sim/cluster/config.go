@@ -35,6 +35,14 @@ type Config struct {
 	// Kinds are custom resources that the API servers serve from the start.
 	Kinds []apiserver.KindInfo
 
+	// Controllers are those of kube-controller-manager that run, as the process
+	// "kube-controller-manager" on the control plane: the names of
+	// controllermanager.Controllers, "*" for all, "-name" for all but one. They
+	// have informers, work queues and an API path like any process, crash and
+	// restart like one, and see no more than their watches show them. Without them
+	// nothing is collected, and no deleted namespace ever goes.
+	Controllers []string
+
 	// API passes further options to the API server's store. Clock, Entropy and
 	// Scheme are set here.
 	API apiserver.Options

@@ -73,6 +73,11 @@ func New(eng *engine.Engine, o Options, onReady func()) *Queue {
 // Add makes req ready now.
 func (q *Queue) Add(req reconcile.Request, priority int) { q.add(q.item(req), 0, int32(priority)) }
 
+// AddAfter makes req ready after d.
+func (q *Queue) AddAfter(req reconcile.Request, d time.Duration, priority int) {
+	q.add(q.item(req), d, int32(priority))
+}
+
 // Retry adds the request of it again after one more failure, and returns the
 // delay.
 func (q *Queue) Retry(it *Item) time.Duration {

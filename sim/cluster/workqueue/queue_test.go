@@ -28,10 +28,8 @@ type diary struct {
 	fail  map[string]bool
 }
 
-// addAfter adds a request for later, as an attempt that is over does with Again.
-func (d *diary) addAfter(r reconcile.Request, after time.Duration) {
-	d.queue.Again(d.queue.item(r), after)
-}
+// addAfter adds a request for later.
+func (d *diary) addAfter(r reconcile.Request, after time.Duration) { d.queue.AddAfter(r, after, 0) }
 
 func newDiary(o Options) *diary {
 	d := &diary{eng: engine.New(engine.Config{Source: engine.NewSeed(1)}), held: map[string]*Item{}, busy: map[string]bool{}, fail: map[string]bool{}}
