@@ -48,6 +48,11 @@ type Config struct {
 	// Trace says how much of the trace is kept. The hash is the same at all levels.
 	Trace TraceLevel
 
+	// Sink receives the records of the trace at [TraceFull] as they are made,
+	// instead of Result.Records: for runs whose trace is too long to be kept. It
+	// must not call the engine.
+	Sink func(Record)
+
 	// Strict checks at each entry that the caller is the running task and not a
 	// goroutine that code under test started, and refuses contexts that run on
 	// the machine's clock.

@@ -133,7 +133,11 @@ func (e *Engine) RunUntil(horizon time.Duration) Result {
 	if e.inRun {
 		panic("engine: Run called inside Run")
 	}
-	e.run(int64(horizon))
+	end := int64(horizon)
+	if end == 0 {
+		end = never
+	}
+	e.run(end)
 	e.checkAbort()
 	return e.result()
 }
@@ -233,7 +237,7 @@ func (e *Engine) pick() *Task {
 const never = 1<<63 - 1
 
 // fire runs the next event. It returns false if there is none up to the horizon;
-// then time passes until the horizon, if there is one.
+// then time passes until the horizon, unless that is never.
 func (e *Engine) fire(horizon int64) bool {
 	next := e.queue.next()
 	if next == never {
@@ -242,8 +246,10 @@ func (e *Engine) fire(horizon int64) bool {
 	if e.stopped {
 		return false
 	}
-	if next == never || horizon > 0 && next > horizon {
-		e.moveTo(max(e.now, horizon))
+	if next == never || next > horizon {
+		if horizon != never {
+			e.moveTo(max(e.now, horizon))
+		}
 		return false
 	}
 	ev, fn, arg := e.queue.pop()

@@ -44,8 +44,17 @@ func (e *Engine) emit(ev Event) {
 		if ev.Detail != nil {
 			r.Detail = ev.Detail()
 		}
-		e.records = append(e.records, r)
+		e.keep(r)
 	}
+}
+
+// keep keeps a record of the trace, or hands it over.
+func (e *Engine) keep(r Record) {
+	if e.cfg.Sink != nil {
+		e.cfg.Sink(r)
+		return
+	}
+	e.records = append(e.records, r)
 }
 
 // traceTask begins a step that resumes t.
@@ -56,8 +65,7 @@ func (e *Engine) traceTask(t *Task) {
 		return
 	}
 	if e.cfg.Trace == TraceFull {
-		e.records = append(e.records,
-			Record{e.steps, e.Elapsed(), "step", t.ID(), t.op.Verb, t.op.Key, 0, ""})
+		e.keep(Record{e.steps, e.Elapsed(), "step", t.ID(), t.op.Verb, t.op.Key, 0, ""})
 	}
 	e.beat(t)
 	if e.counting {
@@ -70,7 +78,7 @@ func (e *Engine) traceEvent(seq uint64) {
 	e.steps++
 	e.hash = mix(mix(e.hash, uint64(e.now)^e.steps*golden), seq)
 	if e.cfg.Trace == TraceFull {
-		e.records = append(e.records, Record{e.steps, e.Elapsed(), "step", "", "event", "", seq, ""})
+		e.keep(Record{e.steps, e.Elapsed(), "step", "", "event", "", seq, ""})
 	}
 	e.beat(nil)
 }

@@ -54,6 +54,7 @@ type Cursor struct {
 	skip    uint64 // events up to this revision are not wanted
 	queue   []Entry
 	head    int
+	initial int  // how many of the queue, read or not, are initial events
 	armed   bool // the reader has drained the queue and wants to be told
 	notify  func()
 	expired bool
@@ -82,6 +83,7 @@ func (v *View) Watch(t *Table, q WatchQuery) (*Cursor, error) {
 			rev, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
 			c.queue = append(c.queue, Entry{Added, obj, rev})
 		}
+		c.initial = len(c.queue)
 	}
 	if q.Initial && q.Mark && !q.Fresh {
 		c.queue = append(c.queue, Entry{InitialEnd, nil, c.skip})
@@ -130,7 +132,7 @@ func (c *Cursor) offer(e *event) {
 		return
 	}
 	s := c.table.store
-	if len(c.queue)-c.head > s.cfg.History {
+	if len(c.queue)-max(c.head, c.initial) > s.cfg.History {
 		c.expired = true // the reader fell further behind than the history reaches
 		c.queue, c.head = nil, 0
 	}
@@ -149,6 +151,10 @@ func (c *Cursor) ready(seen uint64) bool {
 // roomy is the length of a queue that is worth keeping once it is empty.
 const roomy = 8
 
+// longRead is how many entries that were read may stay in front of those that were
+// not.
+const longRead = 1024
+
 // Next returns the next entry. It returns false if there is none now, and with
 // it ErrExpired if there will never be one because the reader was too slow.
 func (c *Cursor) Next() (Entry, bool, error) {
@@ -166,11 +172,16 @@ func (c *Cursor) Next() (Entry, bool, error) {
 	}
 	e := c.queue[c.head]
 	c.queue[c.head] = Entry{}
-	if c.head++; c.head == len(c.queue) {
-		c.queue, c.head = c.queue[:0], 0
+	switch c.head++; {
+	case c.head == len(c.queue):
+		c.queue, c.head, c.initial = c.queue[:0], 0, 0
 		if cap(c.queue) > roomy {
 			c.queue = nil // initial events are many, and never come again
 		}
+	case c.head >= longRead && 2*c.head >= len(c.queue):
+		// A reader who is always a little behind would make the queue grow for ever.
+		c.queue = append([]Entry(nil), c.queue[c.head:]...)
+		c.head, c.initial = 0, max(0, c.initial-c.head)
 	}
 	return e, true, nil
 }

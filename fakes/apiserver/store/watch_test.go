@@ -122,6 +122,45 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	c.Close()
 }
 
+// Initial events are what the reader asked for, however many they are: only what
+// has happened since counts.
+func TestInitialEventsDoNotMakeASlowReader(t *testing.T) {
+	s := New(Config{History: 3})
+	tab := s.Table("a")
+	for i := range 10 {
+		create(t, tab, configMap("x", fmt.Sprint(i)))
+	}
+	c := watch(t, s.View(), tab, WatchQuery{Initial: true, Mark: true})
+	create(t, tab, configMap("x", "new"))
+	for range 10 {
+		if _, ok, err := c.Next(); !ok || err != nil {
+			t.Fatalf("initial events end with %v, %v", ok, err)
+		}
+	}
+	equal(t, "events", drain(c), "end@10 +new@11")
+	for i := range 4 {
+		create(t, tab, configMap("y", fmt.Sprint(i)))
+	}
+	equal(t, "events", drain(c), ErrExpired.Error())
+}
+
+// What a reader has read takes no room, even if there is always more to read.
+func TestAReaderWhoIsAlwaysBehindTakesNoRoom(t *testing.T) {
+	s := New(Config{})
+	tab := s.Table("a")
+	c := watch(t, s.View(), tab, WatchQuery{})
+	create(t, tab, configMap("x", "ahead"))
+	for i := range 5 * longRead {
+		create(t, tab, configMap("x", fmt.Sprint(i)))
+		if e, ok, err := c.Next(); !ok || err != nil || e.Revision != uint64(i+1) {
+			t.Fatalf("event %d: %v, %v, %v", i, e, ok, err)
+		}
+	}
+	if len(c.queue) > 2*longRead {
+		t.Errorf("one unread event in a queue of %d", len(c.queue))
+	}
+}
+
 // TestIndexedDispatchIsExact: whatever the selectors and writes, a cursor sees
 // the same as a scan of the whole history would show.
 func TestIndexedDispatchIsExact(t *testing.T) {
