@@ -30,6 +30,8 @@ type Cluster struct {
 	processByName map[string]*Process
 	kubelet       kubelet
 	workloads     []*Workload
+	visitors      []*Visitor
+	agents        *agents // nil without Config.Agents
 
 	faults   faults
 	net      *network.Network
@@ -87,6 +89,9 @@ func New(cfg Config) *Cluster {
 		c.addNode("node-" + strconv.Itoa(i+1))
 	}
 	c.kubelet.c = c
+	if cfg.Agents != nil {
+		c.startAgents()
+	}
 	for _, n := range c.nodes {
 		if cfg.NodeObjects {
 			c.kubelet.register(n)

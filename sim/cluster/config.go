@@ -26,6 +26,10 @@ type Config struct {
 	// NodeObjects registers the nodes with the API server as Node objects.
 	NodeObjects bool
 
+	// Agents, if set, lets Pods that nobody in the simulation has made get a node,
+	// run, and end. It registers the nodes, as NodeObjects does.
+	Agents *Agents
+
 	// APIServers is how many API servers share the store; zero means one.
 	APIServers int
 
@@ -87,6 +91,9 @@ var defaultLatency = engine.Dist{Min: 200 * time.Microsecond, Mean: time.Millise
 func (c Config) withDefaults() Config {
 	if c.APIServers <= 0 {
 		c.APIServers = 1
+	}
+	if c.Agents != nil {
+		c.NodeObjects = true
 	}
 	if c.Scheme == nil {
 		c.Scheme = clientscheme.Scheme

@@ -69,6 +69,7 @@ type FaultKind struct {
 	Knobs   []Knob // beside Kind, Target, Rate, From and Until
 	Default Fault  // values of the fields that a Fault leaves zero
 	Opt     bool   // not part of presets: has no sensible default
+	inside  bool   // strikes clients inside the simulation only, not visitors
 
 	read  func(p *Process, s *site)                 // SiteRead, on a task
 	call  func(r *request, s *site)                 // SiteSend, SiteServe, SiteReply

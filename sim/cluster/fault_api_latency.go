@@ -19,6 +19,7 @@ var _ = register(FaultKind{
 		Rate: 20_000,
 		Span: engine.Dist{Min: 50 * time.Millisecond, Mean: 500 * time.Millisecond, Max: 20 * time.Second},
 	},
+	inside: true,
 	call: func(r *request, s *site) {
 		d := s.span()
 		way := "to the API server"

@@ -15,6 +15,7 @@ var _ = register(FaultKind{
 	Strikes: "process",
 	Knobs:   processKnobs,
 	Default: Fault{Rate: 3_000},
+	inside:  true,
 	call: func(r *request, s *site) {
 		r.crash = true
 		when := "before it sends "

@@ -71,6 +71,11 @@ func (c *Cluster) StartFault(f Fault) (stop func()) {
 	if c.faults.ceased {
 		return func() {}
 	}
+	a := c.switchOn(f)
+	return func() { c.stopFault(a) }
+}
+
+func (c *Cluster) switchOn(f Fault) *activeFault {
 	k := faultKinds[f.Kind]
 	a := &activeFault{fault: f.withDefaults(k), kind: k, id: c.faults.started}
 	c.faults.started++
@@ -86,7 +91,7 @@ func (c *Cluster) StartFault(f Fault) (stop func()) {
 	if f.Until > 0 {
 		c.eng.After(f.Until-c.eng.Elapsed(), func(any) { c.stopFault(a) }, nil)
 	}
-	return func() { c.stopFault(a) }
+	return a
 }
 
 func (c *Cluster) stopFault(a *activeFault) {
@@ -143,6 +148,9 @@ func (c *Cluster) troubled() bool {
 func (c *Cluster) aimAll() {
 	for _, p := range c.processes {
 		c.aim(p)
+	}
+	for _, v := range c.visitors {
+		c.aim(&v.client)
 	}
 }
 

@@ -48,6 +48,7 @@ func (i *Instance) Stop() {
 	for len(i.sessions) > 0 {
 		i.sessions[len(i.sessions)-1].hangUp(errEOF)
 	}
+	i.server.Restart() // the watches of visitors
 }
 
 // Start brings the instance up again, with an empty watch cache: watches from

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -14,7 +15,10 @@ import (
 // all nodes at once. It stands for the kubelets, the node lifecycle controller
 // and the scheduler together, and writes to the store without latency: what the
 // code under test sees of it passes through watches and latency all the same.
-type kubelet struct{ c *Cluster }
+type kubelet struct {
+	c       *Cluster
+	shadows map[types.NamespacedName]*replica // by the Pods that stand for them
+}
 
 // nodeGrace is how long a node may be silent before it counts as not ready, as
 // in kube-controller-manager.
@@ -28,6 +32,9 @@ func (k *kubelet) register(n *Node) {
 		Name:   n.name,
 		Labels: map[string]string{corev1.LabelHostname: n.name, corev1.LabelOSStable: "linux"},
 	}}
+	if k.c.cfg.Agents != nil {
+		k.c.cfg.Agents.equip(n, o)
+	}
 	k.must(k.c.admin.Create(background, o))
 	k.setReady(n, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
 }
@@ -56,6 +63,9 @@ func (k *kubelet) setReady(n *Node, status corev1.ConditionStatus, reason, messa
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	}}
 	k.must(k.c.admin.Status().Update(background, &o))
+	if k.c.agents != nil {
+		k.taint(n.name, status)
+	}
 }
 
 // silent reports whether the control plane does not hear from the node: it is down,
@@ -102,6 +112,9 @@ func (k *kubelet) heard(n *Node) {
 		p.Stop()
 	}
 	n.evicted = nil
+	if k.c.agents != nil {
+		k.c.agents.nodeHeard(n.name)
+	}
 }
 
 // booted runs when a node has booted: its kubelet posts its status anew.
@@ -127,6 +140,10 @@ func (k *kubelet) createPod(r *replica) {
 			Containers: []corev1.Container{{Name: "main", Image: "simulated/" + w.spec.Name}},
 		},
 	}
+	if k.shadows == nil {
+		k.shadows = map[types.NamespacedName]*replica{}
+	}
+	k.shadows[client.ObjectKeyFromObject(o)] = r
 	k.must(k.c.admin.Create(background, o))
 }
 
@@ -165,6 +182,7 @@ func (k *kubelet) deletePod(r *replica) {
 		return
 	}
 	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.workload.spec.Namespace, Name: r.pod}}
+	delete(k.shadows, client.ObjectKeyFromObject(o))
 	err := k.c.admin.Delete(background, o, client.GracePeriodSeconds(0))
 	k.must(client.IgnoreNotFound(err))
 }

@@ -53,6 +53,7 @@ type replica struct {
 	pod      string
 	process  *Process
 	gone     bool
+	retiring bool // its Pod was deleted by somebody outside
 }
 
 // evictAfter is how long a node may stay not ready before its Pods are replaced
