@@ -88,20 +88,32 @@ func (r *Registry) checkFaults(d *form.Decoder, file *File) {
 		}
 		all = nil
 	}
+	there := file.targets()
 	for _, use := range s.Faults.Add {
-		r.checkFault(d, file, use)
+		r.checkFault(d, there, use)
 		if from := use.Knobs.From; from != nil && all != nil && *from >= *all {
 			d.Fail(at(use.Place, use.Name, "from"), "from %v is not before %v, when all background faults end (faults.until)", *from, *all)
 		}
 	}
 	eachStep(s.Steps, func(step Step) {
 		if args, ok := step.Args.(*StartFaultArgs); ok {
-			r.checkFault(d, file, FaultUse(*args))
+			r.checkFault(d, there, FaultUse(*args))
 		}
 	})
 }
 
-func (r *Registry) checkFault(d *form.Decoder, file *File, use FaultUse) {
+// targets are the names of what faults may strike.
+type targets struct {
+	nodes, servers, processes []string
+	visitors                  bool // there may be clients outside of the simulation, of any name
+}
+
+func (f *File) targets() targets {
+	c := f.Scenario.Cluster
+	return targets{nodes: c.NodeNames(), servers: c.serverNames(), processes: f.processNames()}
+}
+
+func (r *Registry) checkFault(d *form.Decoder, there targets, use FaultUse) {
 	kind := cluster.LookupFault(use.Name)
 	if kind == nil {
 		return // told already
@@ -109,7 +121,7 @@ func (r *Registry) checkFault(d *form.Decoder, file *File, use FaultUse) {
 	before := len(d.Problems())
 	checkKnobs(d, use.Name, at(use.Place, use.Name), &use.Knobs)
 	r.checkKey(d, at(use.Place, use.Name, "key"), use.Knobs.Key)
-	checkTarget(d, at(use.Place, use.Name, "target"), use.Knobs.Target, kind, file)
+	checkTarget(d, at(use.Place, use.Name, "target"), use.Knobs.Target, kind, there)
 	if len(d.Problems()) > before {
 		return
 	}
@@ -133,30 +145,29 @@ func (r *Registry) checkKey(d *form.Decoder, place form.Place, key string) {
 }
 
 // checkTarget refuses patterns that match nothing that the fault strikes.
-func checkTarget(d *form.Decoder, place form.Place, target string, kind *cluster.FaultKind, file *File) {
+func checkTarget(d *form.Decoder, place form.Place, target string, kind *cluster.FaultKind, there targets) {
 	if target == "" {
 		return
 	}
-	s := &file.Scenario
 	var names []string
 	what := kind.Strikes
 	switch what {
 	case "link":
-		checkLinks(d, place, target, append(s.Cluster.NodeNames(), controlPlane))
+		checkLinks(d, place, target, append(there.nodes, controlPlane))
 		return
 	case "node":
-		names = s.Cluster.NodeNames()
+		names = there.nodes
 		if strings.HasPrefix(kind.Name, "clock-") { // the only ones that strike it
 			names = append(names, controlPlane)
 		}
 	case "instance":
-		names, what = s.Cluster.serverNames(), "API server"
+		names, what = there.servers, "API server"
 	default:
-		names = file.processNames()
+		names = there.processes
 	}
 	for pattern := range strings.SplitSeq(target, ",") {
 		pattern = strings.TrimSpace(pattern)
-		if matches(pattern, names) {
+		if matches(pattern, names) || there.visitors && kind.Strikes == "process" && strings.HasPrefix(pattern, cluster.Outside) {
 			continue
 		}
 		const most = 40 // names that a person reads

@@ -149,7 +149,7 @@ func (w *World) begin(r *Registry) {
 	process.Start(func(ctx context.Context) {
 		st := &Story{World: w, ctx: ctx, process: process}
 		if err := st.tellSteps(r, w.Scenario.Steps, ""); err != nil {
-			w.Engine().Stop(err)
+			w.Fail(err)
 			return
 		}
 		w.told()
@@ -209,7 +209,7 @@ func (st *Story) together(r *Registry, args *TogetherArgs) error {
 			own := &Story{World: st.World, ctx: ctx, process: st.process}
 			errs[i] = own.tellSteps(r, branch, fmt.Sprintf("%s.%d.", st.number, i+1))
 			if errs[i] != nil {
-				st.Engine().Stop(errs[i])
+				st.Fail(errs[i])
 			}
 		})
 	}

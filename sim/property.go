@@ -15,6 +15,9 @@ type property struct {
 	check func() error
 	done  bool
 
+	// broken is what was seen, in a world that goes on all the same.
+	broken *Violation
+
 	// final is asked at the end of the run.
 	final func() error
 }
@@ -76,7 +79,9 @@ func (w *World) Eventually(name, meaning string, within time.Duration, check fun
 	w.add(p)
 	w.At(start+within, func() {
 		if err := p.final(); err != nil {
-			w.Engine().Stop(w.violated(p, err))
+			if err := w.breach(p, err); err != nil {
+				w.Engine().Stop(err)
+			}
 		}
 		p.done = true
 	})
@@ -102,7 +107,9 @@ func (w *World) look() error {
 			continue
 		}
 		if err := p.check(); err != nil {
-			return w.violated(p, err)
+			if err := w.breach(p, err); err != nil {
+				return err
+			}
 		}
 	}
 	for _, m := range w.marks {

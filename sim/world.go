@@ -19,6 +19,7 @@ type World struct {
 	name       string
 	seed       uint64
 	horizon    time.Duration
+	open       bool // driven from outside; see Open
 	properties []*property
 	marks      []*mark
 }

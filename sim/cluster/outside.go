@@ -22,12 +22,12 @@ type Visitor struct {
 	client Process // what faults and the trace see of it; it has no tasks
 }
 
-// visitorPrefix begins the names of visitors, so that no process has the same.
-const visitorPrefix = "outside/"
+// Outside begins the names of visitors, so that no process has the same.
+const Outside = "outside/"
 
 // Visitor returns the visitor of that name, made at the first call.
 func (c *Cluster) Visitor(name string) *Visitor {
-	name = visitorPrefix + name
+	name = Outside + name
 	for _, v := range c.visitors {
 		if v.client.name == name {
 			return v
