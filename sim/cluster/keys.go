@@ -68,6 +68,12 @@ func (t *keyTable) key(resource, namespace, name string) *key {
 			return k
 		}
 	}
+	k := &key{resource, namespace, name, keyText(resource, namespace, name), first}
+	t.keys[name] = k
+	return k
+}
+
+func keyText(resource, namespace, name string) string {
 	parts := []string{resource}
 	if namespace != "" {
 		parts = append(parts, namespace)
@@ -75,9 +81,7 @@ func (t *keyTable) key(resource, namespace, name string) *key {
 	if name != "" {
 		parts = append(parts, name)
 	}
-	k := &key{resource, namespace, name, strings.Join(parts, "/"), first}
-	t.keys[name] = k
-	return k
+	return strings.Join(parts, "/")
 }
 
 // target is the name of what a request is about.

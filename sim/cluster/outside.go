@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -25,8 +26,16 @@ type Visitor struct {
 // Outside begins the names of visitors, so that no process has the same.
 const Outside = "outside/"
 
-// Visitor returns the visitor of that name, made at the first call.
+// visitorsMax is how many visitors have a name of their own: names come from outside,
+// and must not fill the memory.
+const visitorsMax = 64
+
+// Visitor returns the visitor of that name, made at the first call. Once there are
+// very many, new ones are called "others".
 func (c *Cluster) Visitor(name string) *Visitor {
+	if len(c.visitors) >= visitorsMax && !c.knowsVisitor(Outside+name) {
+		name = "others"
+	}
 	name = Outside + name
 	for _, v := range c.visitors {
 		if v.client.name == name {
@@ -37,6 +46,10 @@ func (c *Cluster) Visitor(name string) *Visitor {
 	c.visitors = append(c.visitors, v)
 	c.aim(&v.client)
 	return v
+}
+
+func (c *Cluster) knowsVisitor(name string) bool {
+	return slices.ContainsFunc(c.visitors, func(v *Visitor) bool { return v.client.name == name })
 }
 
 // Name is "outside/" and the name given.
@@ -80,7 +93,9 @@ func (v *Visitor) OpenWatch(req *apiserver.Request) (*apiserver.Watch, error) {
 // request makes a request that is not pooled: its answer is read at leisure.
 func (v *Visitor) request(req *apiserver.Request) *request {
 	c := v.client.cluster
-	return &request{cluster: c, proc: &v.client, req: *req, verb: c.keys.verb(req), key: c.keys.of(req)}
+	// Names from outside are not interned: they never end.
+	key := keyText(req.Resource.Resource, req.Namespace, target(req))
+	return &request{cluster: c, proc: &v.client, req: *req, verb: c.keys.verb(req), key: key}
 }
 
 // arrive brings a request to an API server. An error of the server itself is left

@@ -25,8 +25,10 @@ var wings = []struct {
 	{"core", Core},
 	{"fakes/apiserver/conformance", Free}, // asks a real API server the same questions; no part of a run
 	{"fakes/apiserver/fidelity", Free},    // likewise
+	{"sim/live", Free},                    // lets clients of the real world into a run, which keeps what they do as its inputs
 	{"sim", Simulated},
 	{"fakes", Simulated},
+	{"scenarios/serve", Free}, // the sockets in front of such a run
 	{"scenarios", Simulated},
 }
 
