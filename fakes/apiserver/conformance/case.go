@@ -1,12 +1,12 @@
 package conformance
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -23,6 +23,9 @@ type Case struct {
 	Profile string `json:"profile"`
 	Steps   []Step `json:"steps"`
 }
+
+// Full tells that the case needs the controllers of kube-controller-manager.
+func (c *Case) Full() bool { return c.Profile == fullProfile }
 
 // Number is the case's number, "036" of dev-036-finalizer-lifecycle.
 func (c *Case) Number() string {
@@ -97,7 +100,8 @@ type ExpectEvent struct {
 	Status map[string]any `json:"status"`
 }
 
-// Load reads every *.yaml file of dir, in order of their names.
+// Load reads every *.yaml file of dir, in order of their names. The error is
+// [Mistakes] if files could be read but not understood.
 func Load(dir string) ([]*Case, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -106,90 +110,52 @@ func Load(dir string) ([]*Case, error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("no cases in %s", dir)
 	}
-	sort.Strings(files)
+	return LoadFiles(files)
+}
+
+// LoadFiles reads cases, in the order of their files' names. The error is
+// [Mistakes] if files could be read but not understood.
+func LoadFiles(files []string) ([]*Case, error) {
+	var mistakes Mistakes
 	cases := make([]*Case, 0, len(files))
-	for _, file := range files {
-		c, err := LoadFile(file)
+	for _, file := range slices.Sorted(slices.Values(files)) {
+		data, err := os.ReadFile(file)
 		if err != nil {
+			return nil, fmt.Errorf("read case: %w", err)
+		}
+		c, err := Parse(file, data)
+		var wrong Mistakes
+		switch {
+		case errors.As(err, &wrong):
+			mistakes = append(mistakes, wrong...)
+		case err != nil:
 			return nil, err
 		}
 		cases = append(cases, c)
 	}
+	if len(mistakes) > 0 {
+		return nil, mistakes
+	}
 	return cases, nil
 }
 
-// LoadFile reads one case.
-func LoadFile(file string) (*Case, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read case: %w", err)
-	}
-	c, err := Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("case %s: %w", filepath.Base(file), err)
-	}
-	return c, nil
-}
-
-// Parse decodes one case and checks that every step can be run.
-func Parse(data []byte) (*Case, error) {
-	asJSON, err := yaml.YAMLToJSONStrict(data)
-	if err != nil {
-		return nil, err
-	}
+// Parse decodes one case, strictly, and checks that every step can be run. File
+// is only its name. The error is [Mistakes].
+func Parse(file string, data []byte) (*Case, error) {
 	c := &Case{}
-	if err := decodeStrict(asJSON, c); err != nil {
+	src, err := readSource(file, data, c)
+	if err != nil {
 		return nil, err
 	}
-	if c.Name == "" {
-		return nil, fmt.Errorf("no name in field \"case\"")
+	if len(src.mistakes) > 0 {
+		return nil, src.mistakes
 	}
-	seen := map[string]bool{}
-	for i := range c.Steps {
-		step := &c.Steps[i]
-		if err := step.check(seen); err != nil {
-			return nil, fmt.Errorf("step %q: %w", step.ID, err)
-		}
-		seen[step.ID] = true
+	// Numbers stay as they are written.
+	if err := yaml.UnmarshalStrict(data, c, func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }); err != nil {
+		return nil, Mistakes{syntaxMistake(file, err)}
+	}
+	if src.check(c); len(src.mistakes) > 0 {
+		return nil, src.mistakes
 	}
 	return c, nil
-}
-
-func (s *Step) check(seen map[string]bool) error {
-	if s.ID == "" || seen[s.ID] {
-		return fmt.Errorf("its id must be there and unique")
-	}
-	switch s.Verb {
-	case "create", "get", "list", "update", "patch", "delete", "deletecollection", "watch":
-		if _, err := parseResource(s.Resource); err != nil {
-			return err
-		}
-		if s.Verb == "patch" && patchContentType(s.Patch) == "" {
-			return fmt.Errorf("unknown patch type %q", s.Patch)
-		}
-	case "raw":
-		if !strings.HasPrefix(s.Path, "/") {
-			return fmt.Errorf("path %q must start with /", s.Path)
-		}
-	case "events":
-		if !seen[s.Watch] {
-			return fmt.Errorf("watch %q is not an earlier step", s.Watch)
-		}
-	case "sleep", "compact", "restart":
-		return nil
-	default:
-		return fmt.Errorf("unknown verb %q", s.Verb)
-	}
-	if s.Expect == nil {
-		return fmt.Errorf("no expect")
-	}
-	return nil
-}
-
-// decodeStrict keeps numbers as they are written and refuses unknown fields.
-func decodeStrict(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	d.DisallowUnknownFields()
-	return d.Decode(into)
 }

@@ -30,8 +30,10 @@ func (d Difference) String() string {
 	return s
 }
 
+// clip makes of s a part of a line.
 func clip(s string) string {
 	const most = 600
+	s = strings.ReplaceAll(s, "\n", `\n`)
 	if len(s) > most {
 		return s[:most] + "…"
 	}

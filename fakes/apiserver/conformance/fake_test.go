@@ -39,7 +39,7 @@ func TestFakeAsTold(t *testing.T) {
 }
 
 func open(t *testing.T, c *conformance.Case) (conformance.Target, string) {
-	if c.Profile != "full" {
+	if !c.Full() {
 		return fidelity.NewFake(), ""
 	}
 	target, err := fidelity.NewFullFake()

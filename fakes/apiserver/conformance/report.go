@@ -92,20 +92,28 @@ type Score struct {
 	Cases             map[Verdict]int
 }
 
+// Steps counts the recorded steps and those of them that went right.
+func (r *Result) Steps() (right, all int) {
+	for i := range r.Case.Steps {
+		if r.Case.Steps[i].Expect != nil {
+			all++
+		}
+	}
+	for i := range r.Outcomes {
+		if r.Outcomes[i].Agreed() {
+			right++
+		}
+	}
+	return right, all
+}
+
 // Score counts what went right.
 func (r *Report) Score() Score {
 	s := Score{Cases: map[Verdict]int{}}
 	for _, result := range r.Results {
-		for i := range result.Case.Steps {
-			if result.Case.Steps[i].Expect != nil {
-				s.Steps++
-			}
-		}
-		for i := range result.Outcomes {
-			if result.Outcomes[i].Agreed() {
-				s.StepsRight++
-			}
-		}
+		right, steps := result.Steps()
+		s.StepsRight += right
+		s.Steps += steps
 		s.Cases[result.Verdict(r.Excluded)]++
 	}
 	return s

@@ -102,7 +102,7 @@ func (run *caseRun) prepare(ctx context.Context) error {
 		}
 		run.made = append(run.made, "/api/v1/namespaces/"+name)
 	}
-	if run.c.Profile != "full" {
+	if !run.c.Full() {
 		return nil
 	}
 	account := "/api/v1/namespaces/" + names[0] + "/serviceaccounts/default"
@@ -124,10 +124,14 @@ func (c *Case) mentions(substitution string) bool {
 
 // simple makes a request that is not part of the case.
 func (run *caseRun) simple(ctx context.Context, method, path, body string) (*Answer, error) {
+	return run.plain(ctx, method, path, "application/json", body)
+}
+
+func (run *caseRun) plain(ctx context.Context, method, path, contentType, body string) (*Answer, error) {
 	req := &request{method: method, path: path, header: map[string]string{"Accept": "application/json"}}
 	if body != "" {
 		req.body = []byte(body)
-		req.header["Content-Type"] = "application/json"
+		req.header["Content-Type"] = contentType
 	}
 	resp, err := run.target.send(ctx, req)
 	if err != nil {

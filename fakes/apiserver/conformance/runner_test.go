@@ -42,7 +42,7 @@ func (s scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 // play runs a case written in YAML against a script, in virtual time.
 func play(t *testing.T, target Target, text string) *Result {
 	t.Helper()
-	c, err := Parse([]byte(text))
+	c, err := Parse("case.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,20 +168,38 @@ steps:
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseNamesThePlaceOfEveryMistake(t *testing.T) {
 	for text, want := range map[string]string{
-		"case: a\nsteps: [{id: x, verb: get, resource: v1/pods, nmae: a, expect: {code: 1}}]":       "nmae",
-		"case: a\nsteps: [{id: x, verb: got}]":                                                      "unknown verb",
-		"case: a\nsteps: [{id: x, verb: get, resource: pods, expect: {code: 1}}]":                   "[group/]version",
-		"case: a\nsteps: [{id: x, verb: patch, patch: jsno, resource: v1/pods, expect: {code: 1}}]": "unknown patch type",
-		"case: a\nsteps: [{id: x, verb: sleep}, {id: x, verb: sleep}]":                              "unique",
-		"case: a\nsteps: [{id: x, verb: events, watch: w, expect: {}}]":                             "not an earlier step",
-		"case: a\nsteps: [{id: x, verb: get, resource: v1/pods}]":                                   "no expect",
-		"steps: []": "no name",
+		"case: a\nsteps:\n- {id: x, verb: get, resource: v1/pods, nmae: a, expect: {code: 1}}": `case.yaml:3: steps[0].nmae: unknown field "nmae"; the fields here are accept, allNamespaces, as, body, ` +
+			`contentType, count, expect, id, method, name, namespace, note, patch, path, query, rawBody, resource, show, subresource, until, userAgent, verb, waitSeconds, watch`,
+		"case: a\nsteps:\n- id: x\n  verb: got":                                                          `case.yaml:4: steps[0].verb: unknown verb "got"; the verbs are create, get, list, update, patch, delete, deletecollection, raw, watch, events, sleep, compact, restart`,
+		"case: a\nsteps:\n- id: x\n  verb: get\n  resource: pods\n  expect: {code: 1}":                   `case.yaml:5: steps[0].resource: resource "pods" is not [group/]version/plural`,
+		"case: a\nsteps:\n- {id: x, verb: patch, resource: v1/pods, expect: {code: 1},\n   patch: jsno}": `case.yaml:4: steps[0].patch: unknown patch type "jsno"; write json, merge, strategic or apply`,
+		"case: a\nsteps:\n- {id: x, verb: sleep}\n- {id: x, verb: sleep}":                                `case.yaml:4: steps[1].id: another step has the id "x"`,
+		"case: a\nsteps:\n- {id: x, verb: events, watch: w, expect: {}}":                                 `case.yaml:3: steps[0].watch: "w" is no watch opened before`,
+		"case: a\nsteps:\n- {id: x, verb: get, resource: v1/pods}":                                       `case.yaml:3: steps[0].expect: the step has no expect`,
+		"case: a\nsteps: []":                `case.yaml:2: steps: the case has no steps`,
+		"profile: half\nsteps: []\ncase: a": "case.yaml:1: profile: unknown profile \"half\"; write apiserver or full\ncase.yaml:2: steps: the case has no steps",
+		"steps:\n- {id: x, verb: sleep}":    `case.yaml:1: case: the case has no name`,
+		"":                                  `case.yaml: the file is empty`,
+		"case: a\nsteps: {}":                `case.yaml:2: steps: must be a list, is a map`,
+		"case: [a]\nsteps: [7]":             "case.yaml:1: case: must be a text, is a list\ncase.yaml:2: steps[0]: must be a map, is \"7\"",
+		"case: a\n\tsteps:":                 `case.yaml:2: is no YAML: found a tab character that violates indentation`,
+		"case: a\ncase: b\nsteps: []":       `case.yaml:2: is no YAML: key "case" already set in map`,
+		"case: a\nsteps:\n- {id: x, verb: sleep, waitSeconds: soon}": `case.yaml:3: steps[0].waitSeconds: must be a number, is "soon"`,
+		"case: a\nsteps:\n- id: x\n  verb: get\n  resource: v1/pods\n  name: ${y:metadata.name}\n  expect: {code: 200, fields: {'a[': 1}}": "case.yaml:7: steps[0].expect.fields: path \"a[\": no closing ]\n" +
+			`case.yaml:6: steps[0].name: ${y:metadata.name}: "y" is not an earlier step`,
+		"case: a\nsteps:\n- {id: x, verb: create, resource: v1/pods, body: {a: [{b: '${nss}'}]}, expect: {code: 201}}": "case.yaml:3: steps[0].body: unknown substitution ${nss}; " +
+			"there are ${STEP:path}, ${repeat:text:count} and ${ns}, ${ns2}, ${x}, ${webhookURL}, ${webhookCA}",
+		"case: a\nsteps:\n- {id: x, verb: update, resource: v1/pods, body: {'${base}': s}, expect: {code: 200}}": `case.yaml:3: steps[0].body: ${s:*}: "s" is not an earlier step`,
 	} {
-		_, err := Parse([]byte(text))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error is %v, want one with %q", text, err, want)
+		_, err := Parse("case.yaml", []byte(text))
+		if err == nil {
+			t.Errorf("%s: no mistake is found", text)
+			continue
+		}
+		if diff := cmp.Diff(want, err.Error()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
 }

@@ -2,16 +2,14 @@ package conformance_test
 
 import (
 	"crypto/tls"
-	"encoding/base64"
-	"encoding/pem"
 	"flag"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/conformance"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/fidelity"
 )
 
 var (
@@ -29,22 +27,21 @@ func TestServer(t *testing.T) {
 	if *serverURL == "" {
 		t.Skip("no -url: needs a running kube-apiserver, which this project cannot start by itself yet")
 	}
-	webhooks := httptest.NewTLSServer(conformance.Webhooks())
+	webhooks := fidelity.ServeWebhooks()
 	defer webhooks.Close()
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhooks.Certificate().Raw})
 	target := conformance.Target{
 		URL:        *serverURL,
 		Transport:  &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: *insecure}},
 		Token:      *serverToken,
 		WebhookURL: webhooks.URL,
-		WebhookCA:  base64.StdEncoding.EncodeToString(ca),
+		WebhookCA:  webhooks.CA,
 		Lasting:    true,
 		Unique:     strconv.FormatInt(time.Now().UnixMilli(), 36),
 	}
 	for _, dir := range []string{"testdata/cases", "testdata/told"} {
 		conformance.Run(t, dir, nil, func(_ *testing.T, c *conformance.Case) (conformance.Target, string) {
 			switch {
-			case (c.Profile == "full") != *serverFull:
+			case c.Full() != *serverFull:
 				return target, "the case is for another profile"
 			case target.Able(c) != nil:
 				return target, target.Able(c).Error()

@@ -60,6 +60,11 @@ const (
 func (s *stream) take(ctx context.Context, count int, patience time.Duration) ([]Event, bool) {
 	s.await(ctx, patience, func() bool { return len(s.events)-s.read >= count || s.ended })
 	s.await(ctx, surplusPatience, func() bool { return s.ended })
+	return s.drain()
+}
+
+// drain returns all events since the last call.
+func (s *stream) drain() (events []Event, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.events[s.read:]

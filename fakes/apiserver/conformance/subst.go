@@ -85,7 +85,7 @@ func (sc *scope) value(v any) (any, error) {
 		}
 		return out, nil
 	case map[string]any:
-		if base, ok := v["${base}"].(string); ok {
+		if base, ok := v[baseMember].(string); ok {
 			return sc.based(base, v)
 		}
 		out := make(map[string]any, len(v))
@@ -110,7 +110,7 @@ func (sc *scope) based(step string, changes map[string]any) (any, error) {
 		return nil, fmt.Errorf("${base}: step %q has no object as answer", step)
 	}
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
-		if path == "${base}" {
+		if path == baseMember {
 			continue
 		}
 		value, err := sc.value(changes[path])
