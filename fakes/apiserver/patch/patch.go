@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
@@ -29,15 +32,22 @@ func Check(kind types.PatchType, data []byte, served []types.PatchType) error {
 		}
 		return nil
 	}
-	msg := "the body of the request was in an unknown format - accepted media types include: "
-	for i, t := range served {
-		if i > 0 {
-			msg += ", "
-		}
-		msg += string(t)
+	return unsupported(served)
+}
+
+// unsupported is what the router of real servers says for their own kinds, and
+// the handler of custom resources for those.
+func unsupported(served []types.PatchType) error {
+	err := apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", schema.GroupResource{}, "", "", 0, true)
+	if slices.Contains(served, types.StrategicMergePatchType) {
+		err.ErrStatus.Message, err.ErrStatus.Details = "415: Unsupported Media Type", &metav1.StatusDetails{}
+		return err
 	}
-	err := apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", schema.GroupResource{}, "", msg, 0, true)
-	err.ErrStatus.Message, err.ErrStatus.Details = msg, nil
+	names := make([]string, len(served))
+	for i, t := range served {
+		names[i] = string(t)
+	}
+	err.ErrStatus.Message, err.ErrStatus.Details = "the body of the request was in an unknown format - accepted media types include: "+strings.Join(names, ", "), nil
 	return err
 }
 
