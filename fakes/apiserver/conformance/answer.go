@@ -36,7 +36,8 @@ func readAnswer(resp *http.Response) (*Answer, error) {
 	}
 	a := newAnswer(resp)
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind == "application/json" {
+	// The index of the OpenAPI documents is JSON that says it were plain text.
+	if kind == "application/json" || bytes.HasPrefix(data, []byte("{")) && json.Valid(data) {
 		if err := decode(bytes.NewReader(data), &a.Body); err != nil {
 			return nil, fmt.Errorf("answer is no JSON: %w", err)
 		}
