@@ -37,6 +37,14 @@ func (c *call) admit(obj, old Object) error {
 			return err
 		}
 	}
+	if err := c.mutate(op, obj, old); err != nil {
+		return err
+	}
+	return c.checkEscalation(obj, old)
+}
+
+// mutate runs the mutating hooks.
+func (c *call) mutate(op admission.Operation, obj, old Object) error {
 	if c.store.hooks.Empty() {
 		return nil
 	}

@@ -116,6 +116,9 @@ func (c *call) authorize(ep *endpoint) error {
 }
 
 func (c *call) dispatch() (*Response, error) {
+	if c.ep.Virtual != nil {
+		return c.dispatchVirtual()
+	}
 	if c.req.Subresource != "" {
 		return c.dispatchSubresource()
 	}

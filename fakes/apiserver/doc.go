@@ -91,8 +91,8 @@
 //
 // # What is not here
 //
-// Server-side apply, managed fields, CustomResourceDefinitions, tokens, logs and
-// what else needs a kubelet answer 501 NotImplemented, which no real server says.
+// Server-side apply, managed fields, CustomResourceDefinitions and what needs a
+// kubelet (but for logs, see [Options].Logs) answer 501 NotImplemented, which no real server says.
 // Controllers (garbage collection, emptying of namespaces, quotas) are not part of
 // an API server. Validation knows the rules that controllers meet, not all.
 package apiserver

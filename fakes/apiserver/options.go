@@ -42,6 +42,14 @@ type Options struct {
 	// the default account to appear; this one refuses at once.
 	ServiceAccounts bool
 
+	// DefaultRoles makes the roles and bindings that every real cluster has; see
+	// [authz.Defaults].
+	DefaultRoles bool
+
+	// Logs answers for the kubelets when the log of a pod on a node is asked for.
+	// Nil refuses it.
+	Logs LogSource
+
 	// History is how many events of each resource are remembered, for watches
 	// from an old revision and for old lists; zero means 4096.
 	History int

@@ -69,6 +69,19 @@ func (c *call) bind() (*Response, error) {
 	if b.Name != c.req.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
 	}
+	return c.bindTo(b)
+}
+
+// bindByName serves the resource bindings, the old way of pods/binding.
+func (c *call) bindByName(sent Object) (*Response, error) {
+	ep, _ := c.store.endpoint(corev1.SchemeGroupVersion.WithResource("pods"))
+	req := *c.req
+	req.Name = sent.GetName()
+	c.req, c.ep = &req, ep
+	return c.bindTo(sent.(*corev1.Binding))
+}
+
+func (c *call) bindTo(b *corev1.Binding) (*Response, error) {
 	if b.Target.Name == "" {
 		return nil, errPlain("target.name: Required value")
 	}

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -76,6 +77,9 @@ type Request struct {
 	// the Body says. DryRun may stand in either place.
 	DeleteOptions *metav1.DeleteOptions
 
+	// Logs are the options of a get of pods/log.
+	Logs *corev1.PodLogOptions
+
 	// Options of get, list and watch, as in metav1.ListOptions.
 	ResourceVersion      string
 	ResourceVersionMatch metav1.ResourceVersionMatch
@@ -116,6 +120,9 @@ type Response struct {
 	// Status is the answer to a delete that does not return the object, and to
 	// some subresources.
 	Status *metav1.Status
+
+	// Raw is the answer of pods/log, not nil even if it is empty.
+	Raw []byte
 
 	// Warnings are the texts of the Warning headers, in order.
 	Warnings []string

@@ -92,6 +92,9 @@ func describe(e *registry.Entry) Resource {
 		Namespaced: !e.Cluster, Custom: e.Custom, Typed: e.Typed(), Verbs: allVerbs,
 		ShortNames: e.ShortNames, Categories: e.Categories,
 	}
+	if e.Virtual != nil {
+		r.Verbs = e.Virtual
+	}
 	if e.NoCollection {
 		r.Verbs = nil
 		for _, v := range allVerbs {

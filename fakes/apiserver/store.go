@@ -19,6 +19,7 @@ import (
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/tokens"
 )
 
 // Store is the etcd of a fake cluster together with what all of its API servers
@@ -31,6 +32,9 @@ type Store struct {
 	data  *store.Store
 	kinds *registry.Registry
 	hooks admission.Chain
+
+	issuer  *tokens.Issuer
+	trusted map[string]*User // bearer tokens beside those of the issuer
 
 	// endpoints that have been asked for; replaced as a whole when one is added.
 	endpoints atomic.Pointer[map[schema.GroupVersionResource]*endpoint]
@@ -57,6 +61,7 @@ func NewStore(opts Options) *Store {
 		counters: map[string]uint64{},
 		tables:   map[schema.GroupResource]*store.Table{},
 	}
+	st.issuer = tokens.NewIssuer(opts.Clock, st.random)
 	st.endpoints.Store(&map[schema.GroupVersionResource]*endpoint{})
 	cfg := store.Config{History: opts.History}
 	if opts.Guard {
@@ -74,7 +79,33 @@ func NewStore(opts Options) *Store {
 			panic(fmt.Sprintf("apiserver: create namespace %s: %v", name, err))
 		}
 	}
+	if opts.DefaultRoles {
+		boot.createDefaultRoles()
+	}
 	return st
+}
+
+// createDefaultRoles makes what [authz.Defaults] lists.
+func (s *Server) createDefaultRoles() {
+	create := func(plural string, obj Object) {
+		req := &Request{Verb: Create, Resource: rbacv1.SchemeGroupVersion.WithResource(plural), Namespace: obj.GetNamespace(), Object: obj}
+		if _, err := s.Do(req); err != nil {
+			panic(fmt.Sprintf("apiserver: create default %s %s: %v", plural, obj.GetName(), err))
+		}
+	}
+	defaults := authz.Defaults()
+	for _, o := range defaults.ClusterRoles {
+		create("clusterroles", o)
+	}
+	for _, o := range defaults.ClusterRoleBindings {
+		create("clusterrolebindings", o)
+	}
+	for _, o := range defaults.Roles {
+		create("roles", o)
+	}
+	for _, o := range defaults.RoleBindings {
+		create("rolebindings", o)
+	}
 }
 
 var namespaceResource = corev1.SchemeGroupVersion.WithResource("namespaces")

@@ -20,22 +20,30 @@ var extraSubresources map[schema.GroupResource]map[string]extraSubresource
 
 func init() { // not a literal: the handlers refer to it in the end
 	create := []string{"create"}
+	proxy := []string{"create", "delete", "get", "patch", "update"}
 	extraSubresources = map[schema.GroupResource]map[string]extraSubresource{
 		{Resource: "pods"}: {
 			"binding":             {corev1.SchemeGroupVersion.WithKind("Binding"), create, (*call).bind},
 			"eviction":            {policyv1.SchemeGroupVersion.WithKind("Eviction"), create, (*call).evict},
 			"ephemeralcontainers": {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, nil},
 			"resize":              {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, nil},
-			"log":                 {corev1.SchemeGroupVersion.WithKind("Pod"), []string{"get"}, nil},
+			"log":                 {corev1.SchemeGroupVersion.WithKind("Pod"), []string{"get"}, (*call).log},
 			"exec":                {corev1.SchemeGroupVersion.WithKind("PodExecOptions"), []string{"create", "get"}, nil},
 			"attach":              {corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), []string{"create", "get"}, nil},
 			"portforward":         {corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), []string{"create", "get"}, nil},
+			"proxy":               {corev1.SchemeGroupVersion.WithKind("PodProxyOptions"), proxy, nil},
+		},
+		{Resource: "nodes"}: {
+			"proxy": {corev1.SchemeGroupVersion.WithKind("NodeProxyOptions"), proxy, nil},
+		},
+		{Resource: "services"}: {
+			"proxy": {corev1.SchemeGroupVersion.WithKind("ServiceProxyOptions"), proxy, nil},
 		},
 		{Resource: "namespaces"}: {
 			"finalize": {corev1.SchemeGroupVersion.WithKind("Namespace"), []string{"update"}, (*call).finalize},
 		},
 		{Resource: "serviceaccounts"}: {
-			"token": {schema.GroupVersionKind{Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest"}, create, nil},
+			"token": {schema.GroupVersionKind{Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest"}, create, (*call).issueToken},
 		},
 	}
 }

@@ -46,7 +46,7 @@ func (c *call) openWatch() (*Watch, error) {
 	if err := c.resolve(); err != nil {
 		return nil, err
 	}
-	if c.req.Subresource != "" {
+	if c.req.Subresource != "" || c.ep.Virtual != nil {
 		return nil, errMethod()
 	}
 	sel, err := c.selectObjects()

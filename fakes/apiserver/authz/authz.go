@@ -2,6 +2,7 @@ package authz
 
 import (
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,9 @@ type User struct {
 	Groups []string
 	Extra  map[string][]string
 }
+
+// Masters reports whether the user is in the group whose members may do everything.
+func (u *User) Masters() bool { return slices.Contains(u.Groups, "system:masters") }
 
 // Attributes are what a decision depends on.
 type Attributes struct {

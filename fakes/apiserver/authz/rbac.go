@@ -1,9 +1,11 @@
 package authz
 
 import (
+	"fmt"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
 // Rules is where RBAC finds its rules. What it returns is read-only.
@@ -18,45 +20,120 @@ type Rules interface {
 // do everything.
 type RBAC struct{ Rules Rules }
 
-// Authorize implements Authorizer.
+// Authorize implements Authorizer. It gives a reason only for a refusal.
 func (r *RBAC) Authorize(a *Attributes) (bool, string) {
-	if a.User == nil {
-		return false, ""
+	by, missing := r.decide(a)
+	if by != nil || missing == nil {
+		return by != nil, ""
 	}
-	for _, g := range a.User.Groups {
-		if g == "system:masters" {
-			return true, ""
-		}
-	}
-	for _, b := range r.Rules.ClusterRoleBindings() {
-		if bound(b.Subjects, a.User, "") && r.allows(b.RoleRef, "", a) {
-			return true, ""
-		}
-	}
-	if a.Namespace == "" {
-		return false, ""
-	}
-	for _, b := range r.Rules.RoleBindings(a.Namespace) {
-		if bound(b.Subjects, a.User, a.Namespace) && r.allows(b.RoleRef, a.Namespace, a) {
-			return true, ""
-		}
-	}
-	return false, ""
+	return false, "RBAC: " + missing.Error()
 }
 
-// bound reports whether one of the subjects is the user.
-func bound(subjects []rbacv1.Subject, u *User, namespace string) bool {
+// Explain is Authorize with the reason why a request is allowed.
+func (r *RBAC) Explain(a *Attributes) (bool, string) {
+	by, missing := r.decide(a)
+	switch {
+	case by != nil:
+		return true, by.reason()
+	case missing != nil:
+		return false, "RBAC: " + missing.Error()
+	default:
+		return false, ""
+	}
+}
+
+// decide returns the binding that allows the request, or the errors about roles
+// that are missing.
+func (r *RBAC) decide(a *Attributes) (*binding, error) {
+	if a.User == nil {
+		return nil, nil
+	}
+	if a.User.Masters() {
+		return &masters, nil
+	}
+	var by *binding
+	var missing []error
+	r.visit(a.User, a.Namespace, func(b *binding) bool {
+		rules, err := r.RoleRules(*b.ref, b.namespace)
+		if err != nil {
+			missing = append(missing, err)
+		}
+		for i := range rules {
+			if Allows(&rules[i], a) {
+				by = b
+				return false
+			}
+		}
+		return true
+	})
+	if by != nil || len(missing) == 0 {
+		return by, nil
+	}
+	return nil, utilerrors.NewAggregate(missing)
+}
+
+// binding is what gives a role to a user: by the subject that is the user.
+type binding struct {
+	kind, name string
+	namespace  string // empty for a ClusterRoleBinding
+	ref        *rbacv1.RoleRef
+	subject    *rbacv1.Subject
+}
+
+// masters stands for what needs no binding.
+var masters = binding{}
+
+func (b *binding) reason() string {
+	if b.ref == nil {
+		return ""
+	}
+	name := b.name
+	if b.kind == "RoleBinding" {
+		name += "/" + b.namespace
+	}
+	subject := b.subject.Name
+	if b.subject.Kind == rbacv1.ServiceAccountKind {
+		namespace := b.subject.Namespace
+		if namespace == "" {
+			namespace = b.namespace
+		}
+		subject += "/" + namespace
+	}
+	return fmt.Sprintf("RBAC: allowed by %s %q of %s %q to %s %q", b.kind, name, b.ref.Kind, b.ref.Name, b.subject.Kind, subject)
+}
+
+// visit calls f with every binding of a user, cluster-wide ones first, until f
+// returns false.
+func (r *RBAC) visit(u *User, namespace string, f func(*binding) bool) {
+	for _, b := range r.Rules.ClusterRoleBindings() {
+		if s := bound(b.Subjects, u, ""); s != nil && !f(&binding{kind: "ClusterRoleBinding", name: b.Name, ref: &b.RoleRef, subject: s}) {
+			return
+		}
+	}
+	if namespace == "" {
+		return
+	}
+	for _, b := range r.Rules.RoleBindings(namespace) {
+		s := bound(b.Subjects, u, namespace)
+		if s != nil && !f(&binding{kind: "RoleBinding", name: b.Name, namespace: namespace, ref: &b.RoleRef, subject: s}) {
+			return
+		}
+	}
+}
+
+// bound returns the first of the subjects that is the user, or nil.
+func bound(subjects []rbacv1.Subject, u *User, namespace string) *rbacv1.Subject {
 	for i := range subjects {
 		s := &subjects[i]
 		switch s.Kind {
 		case rbacv1.UserKind:
 			if s.Name == u.Name {
-				return true
+				return s
 			}
 		case rbacv1.GroupKind:
 			for _, g := range u.Groups {
 				if s.Name == g {
-					return true
+					return s
 				}
 			}
 		case rbacv1.ServiceAccountKind:
@@ -65,31 +142,11 @@ func bound(subjects []rbacv1.Subject, u *User, namespace string) bool {
 				ns = namespace
 			}
 			if ns != "" && u.Name == "system:serviceaccount:"+ns+":"+s.Name {
-				return true
+				return s
 			}
 		}
 	}
-	return false
-}
-
-func (r *RBAC) allows(ref rbacv1.RoleRef, namespace string, a *Attributes) bool {
-	var rules []rbacv1.PolicyRule
-	switch ref.Kind {
-	case "ClusterRole":
-		if role, ok := r.Rules.ClusterRole(ref.Name); ok {
-			rules = role.Rules
-		}
-	case "Role":
-		if role, ok := r.Rules.Role(namespace, ref.Name); ok {
-			rules = role.Rules
-		}
-	}
-	for i := range rules {
-		if Allows(&rules[i], a) {
-			return true
-		}
-	}
-	return false
+	return nil
 }
 
 // Allows reports whether one rule allows the request.

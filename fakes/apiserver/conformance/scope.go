@@ -39,7 +39,6 @@ const (
 	noManagedFields = "managed fields are not tracked yet"
 	noCRDs          = "custom resources are registered in Go, not by CustomResourceDefinitions yet"
 	noSchemas       = "custom resources have no schema yet"
-	noReviews       = "authentication and authorization reviews are not modelled yet"
 	noTables        = "table columns of this kind are not known yet"
 )
 
@@ -88,12 +87,6 @@ var OutOfScope = []Exclusion{
 	{Case: "171", Reason: noApply},
 
 	{Case: "135", Reason: "validating admission policies are not modelled yet"},
-	{Case: "138", Reason: "escalation through roles and bindings is not checked yet"},
-	{Case: "139", Reason: noReviews},
 	{Case: "147", Step: "apis", Reason: "autoscaling/v1 is not served yet"},
-	{Case: "148", Step: "core", Field: `fields["resources[*].name"]`, Reason: "not every resource of v1 is served yet"},
 	{Case: "150", Reason: "OpenAPI documents are not served yet"},
-	{Case: "157", Reason: "tokens are not modelled yet"},
-	{Case: "159", Step: "log", Reason: "logs need a kubelet"},
-	{Case: "159", Step: "logmissing", Reason: "logs need a kubelet"},
 }

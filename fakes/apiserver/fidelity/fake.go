@@ -40,7 +40,7 @@ func NewFullFake() (conformance.Target, error) {
 }
 
 func options() apiserver.Options {
-	return apiserver.Options{Clock: clock.RealClock{}, Guard: true, RBAC: true}
+	return apiserver.Options{Clock: clock.RealClock{}, Guard: true, RBAC: true, DefaultRoles: true}
 }
 
 // transport is HTTP that goes no further than the server.

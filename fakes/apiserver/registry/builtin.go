@@ -28,6 +28,9 @@ func Builtin() []*Kind {
 		mutatingWebhooks, validatingWebhooks,
 		storageClasses, volumeAttachments, csiNodes, csiDrivers, runtimeClasses,
 		definitions,
+		tokenReviews, selfSubjectReviews,
+		subjectAccessReviews, localSubjectAccessReviews, selfSubjectAccessReviews, selfSubjectRulesReviews,
+		bindings, componentStatuses,
 	}
 	out := make([]*Kind, len(kinds))
 	for i, k := range kinds { // every registry compiles its own

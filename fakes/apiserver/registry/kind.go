@@ -36,6 +36,10 @@ type Kind struct {
 	// be asked for but not written.
 	Unmodelled string
 
+	// Virtual lists the verbs of a kind of which nothing is stored: the server
+	// answers them out of what it knows. Nil means that objects are stored.
+	Virtual []string
+
 	// NoCollection says that there is no deletecollection.
 	NoCollection bool
 

@@ -21,7 +21,7 @@ type Handler struct {
 	store  *apiserver.Store // only for what it serves
 	caller apiserver.Caller // nil: the server itself
 	gate   Gate
-	tokens map[string]*apiserver.User
+	known  bool // requests are those of who shows a token
 	clock  clock.PassiveClock
 	shared encodings
 }
@@ -37,12 +37,16 @@ func WithCaller(caller apiserver.Caller) Option {
 	return func(h *Handler) { h.caller = caller }
 }
 
-// WithTokens sets the bearer tokens that are known; a nil User is the
-// administrator. Requests without a token are then anonymous, and unknown
-// tokens are refused. Without this option every request is the
-// administrator's, unless it impersonates somebody.
+// WithTokens sets the bearer tokens that are known beside those of service
+// accounts, for all handlers of the store; a nil User is the administrator.
+// Requests without a token are then anonymous, and unknown tokens are refused.
+// Without this option every request is the administrator's, unless it impersonates
+// somebody.
 func WithTokens(tokens map[string]*apiserver.User) Option {
-	return func(h *Handler) { h.tokens = tokens }
+	return func(h *Handler) {
+		h.known = true
+		h.store.Trust(tokens)
+	}
 }
 
 // WithClock sets the clock by which tables tell the age of objects; it matters
@@ -234,6 +238,10 @@ func fill(r *http.Request, req *apiserver.Request) (err error) {
 			return err
 		}
 		req.Body, err = readBody(r)
+	case apiserver.Get:
+		if req.Subresource == "log" {
+			req.Logs, err = logOptions(r.URL.Query())
+		}
 	case apiserver.Patch:
 		req.PatchType = patchType(r)
 		req.Body, err = readBody(r)
@@ -248,6 +256,8 @@ func respond(r *http.Request, response *apiserver.Response, req *apiserver.Reque
 	var body []byte
 	var err error
 	switch {
+	case response.Raw != nil:
+		return &answer{code: response.Code, header: contentType("text/plain"), body: response.Raw}, nil
 	case response.Status != nil:
 		body, err = e.format.status(*response.Status)
 	case response.Object != nil:
