@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
 
 const (
@@ -43,24 +44,54 @@ func (c *call) body() (Object, error) {
 	return obj, nil
 }
 
+// Snapshot makes req independent of its caller, for a request that is on its way
+// while the caller goes on: its Object becomes a copy, and Owned. What is the same
+// as in the stored object is shared with that, as long as nobody minds.
+func (s *Store) Snapshot(req *Request) {
+	obj := req.Object
+	if ep, ok := s.endpoint(req.Resource); ok && req.Verb == Update {
+		key := store.Key{Name: req.Name}
+		if !ep.Cluster {
+			key.Namespace = req.Namespace
+		}
+		req.Object = s.derive(ep, key, obj)
+		req.derived = req.Object != nil
+	}
+	if !req.derived {
+		req.Object = obj.DeepCopyObject().(Object)
+	}
+	req.Owned = true
+}
+
+// derive copies of obj what differs from the object stored at key, and shares
+// the rest with it. It returns nil where that cannot be.
+func (s *Store) derive(ep *endpoint, key store.Key, obj Object) Object {
+	if !s.sharing(ep) || ep.Prototype != nil && reflect.TypeOf(obj) != reflect.TypeOf(ep.Prototype) {
+		return nil
+	}
+	if _, loose := obj.(*unstructured.Unstructured); ep.Prototype == nil && !loose {
+		return nil
+	}
+	base, ok := ep.table.Get(key)
+	if !ok {
+		return nil
+	}
+	return ep.Shape().Derive(obj, base).(Object)
+}
+
 // derived is body for an update. Where it can, it copies only what differs from
 // the stored object and shares the rest with it.
 func (c *call) derived() (Object, error) {
-	obj := c.req.Object
-	if obj == nil || c.req.Owned || !c.sharing() || reflect.TypeOf(obj) != reflect.TypeOf(c.ep.Prototype) && c.ep.Prototype != nil {
+	if c.req.Object == nil || c.req.Owned {
 		return c.body()
 	}
-	if _, loose := obj.(*unstructured.Unstructured); c.ep.Prototype == nil && !loose {
-		return c.body()
-	}
-	base, ok := c.ep.table.Get(c.key())
-	if !ok {
+	obj := c.store.derive(c.ep, c.key(), c.req.Object)
+	if obj == nil {
 		return c.body()
 	}
 	if err := c.checkKind(obj.GetObjectKind().GroupVersionKind(), obj.GetName()); err != nil {
 		return nil, err
 	}
-	obj = c.ep.Shape().Derive(obj, base).(Object)
 	if c.ep.Prototype == nil {
 		obj.GetObjectKind().SetGroupVersionKind(c.ep.Served)
 	}
@@ -70,8 +101,8 @@ func (c *call) derived() (Object, error) {
 
 // sharing reports whether versions of an object may share memory: not if code
 // that is not ours may write to a new version.
-func (c *call) sharing() bool {
-	return c.ep.Pure && c.ep.Version == nil && c.store.hooks.Empty()
+func (s *Store) sharing(ep *endpoint) bool {
+	return ep.Pure && ep.Version == nil && s.hooks.Empty()
 }
 
 // settle does what decoding does beside reading: drop kind and apiVersion, which
@@ -105,7 +136,7 @@ func (c *call) sent() (Object, error) {
 		if err := c.checkKind(obj.GetObjectKind().GroupVersionKind(), obj.GetName()); err != nil {
 			return nil, err
 		}
-		if !c.req.Owned {
+		if !c.req.Owned || c.req.derived && !c.store.sharing(c.ep) {
 			obj = obj.DeepCopyObject().(Object)
 		}
 		if loose {

@@ -118,7 +118,7 @@ func (c *call) patched(old Object) (Object, error) {
 		obj = v.To(obj)
 	}
 	c.settle(obj)
-	if c.sharing() {
+	if c.store.sharing(c.ep) {
 		c.ep.Shape().Adopt(obj, old)
 	}
 	return obj, nil
@@ -127,7 +127,7 @@ func (c *call) patched(old Object) (Object, error) {
 // patchedQuickly applies a merge patch without a detour through JSON, if there is
 // nothing unusual about it. The new object shares with old what did not change.
 func (c *call) patchedQuickly(old Object) (Object, bool) {
-	if c.req.PatchType != types.MergePatchType || !c.sharing() {
+	if c.req.PatchType != types.MergePatchType || !c.store.sharing(c.ep) {
 		return nil, false
 	}
 	sent, ok := patch.Parse(c.req.Body)

@@ -54,6 +54,8 @@ type Request struct {
 	// must not touch it again, whatever the outcome.
 	Owned bool
 
+	derived bool // Object shares memory with the stored object
+
 	// Shared lets the server answer with stored objects themselves. They are
 	// read-only for ever. Without it the caller owns what is returned.
 	Shared bool

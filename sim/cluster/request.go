@@ -106,11 +106,10 @@ func (c *Cluster) newRequest(p *Process, req *apiserver.Request) *request {
 	if r.req.User == nil {
 		r.req.User = p.spec.User
 	}
-	if o := r.req.Object; o != nil && !req.Owned {
+	if req.Object != nil && !req.Owned {
 		// What is sent is what the caller had at this moment, whatever it does
 		// to its object while the request is on its way.
-		r.req.Object = o.DeepCopyObject().(apiserver.Object)
-		r.req.Owned = true
+		c.store.Snapshot(&r.req)
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 )
 
 // into fills dst with src. A shared src is copied, once; any other is taken
@@ -26,6 +27,9 @@ func (c *Client) into(dst client.Object, src apiserver.Object, shared bool) erro
 	}
 	if reflect.TypeOf(dst) == reflect.TypeOf(src) {
 		if shared {
+			if shape.Of(dst, shape.Protobuf).Copy(dst, src) {
+				return nil
+			}
 			src = src.DeepCopyObject().(apiserver.Object)
 		}
 		move(dst, src)

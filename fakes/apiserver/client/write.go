@@ -62,11 +62,10 @@ func (c *Client) Update(ctx context.Context, obj client.Object, opts ...client.U
 	}
 	req := c.request(apiserver.Update, k, obj.GetNamespace(), obj.GetName())
 	req.Object = obj
-	if len(opts) > 0 {
+	if req.Owned = given(opts); len(opts) > 1 || len(opts) == 1 && !req.Owned {
 		o := client.UpdateOptions{}
 		raw := o.ApplyOptions(opts).AsUpdateOptions()
 		req.DryRun, req.FieldManager, req.FieldValidation = raw.DryRun, raw.FieldManager, raw.FieldValidation
-		req.Owned = given(opts)
 	}
 	return c.write(ctx, req, obj)
 }

@@ -22,18 +22,68 @@ func (s *Shape) Assign(dst, src runtime.Object) {
 		return
 	}
 	d, f := s.pointer(dst), s.pointer(src)
-	var differ []*leaf
+	s.copyLeaves(d, f, s.assign(d, f))
+}
+
+// Copy makes dst a deep copy of src if src has little below its own struct. If it
+// has more, dst is untouched and the result false: then src.DeepCopyObject is the
+// cheaper way to a copy.
+func (s *Shape) Copy(dst, src runtime.Object) bool {
+	if s == nil {
+		return false
+	}
+	d, f := s.pointer(dst), s.pointer(src)
+	for _, l := range s.refs {
+		if l.ops.clone == nil && !l.empty(f) {
+			return false
+		}
+	}
+	reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src).Elem())
+	for _, l := range s.refs {
+		if !l.empty(f) {
+			l.ops.clone(add(d, l.offset), add(f, l.offset), nil)
+		}
+	}
+	return true
+}
+
+// assign does what Assign promises and returns the leaves that are left for
+// copyLeaves.
+func (s *Shape) assign(d, f unsafe.Pointer) (differ []*leaf) {
 	for i := range s.leaves {
 		l := &s.leaves[i]
+		to, from := add(d, l.offset), add(f, l.offset)
+		switch l.kind {
+		case text:
+			*(*string)(to) = *(*string)(from)
+			continue
+		case byte1:
+			*(*uint8)(to) = *(*uint8)(from)
+			continue
+		case byte4:
+			*(*uint32)(to) = *(*uint32)(from)
+			continue
+		case byte8:
+			*(*uint64)(to) = *(*uint64)(from)
+			continue
+		case pointer, table:
+			if *(*unsafe.Pointer)(to) == *(*unsafe.Pointer)(from) {
+				continue
+			}
+		case list:
+			if *(*unsafe.Pointer)(to) == nil && *(*unsafe.Pointer)(from) == nil {
+				continue
+			}
+		case other:
+		}
 		switch {
-		case l.ops.same(add(d, l.offset), add(f, l.offset)):
 		case l.scalar:
-			l.set(d, f)
-		default:
+			l.move(to, from)
+		case !l.ops.same(to, from):
 			differ = l.copyOrKeep(d, f, nil, differ)
 		}
 	}
-	s.copyLeaves(d, f, differ)
+	return differ
 }
 
 // Derive returns a new object that is the same as src, shares with base what is
@@ -51,10 +101,9 @@ func (s *Shape) Derive(src, base runtime.Object) runtime.Object {
 	d, f, b := v.UnsafePointer(), s.pointer(src), s.pointer(base)
 	v.Elem().Set(reflect.ValueOf(src).Elem())
 	var differ []*leaf
-	for i := range s.leaves {
-		l := &s.leaves[i]
+	for _, l := range s.refs {
 		switch {
-		case l.scalar:
+		case l.empty(f):
 		case l.ops.same(add(f, l.offset), add(b, l.offset)):
 			l.share(d, b)
 		default:
@@ -75,11 +124,17 @@ func (s *Shape) Adopt(obj, base runtime.Object) {
 		return
 	}
 	o, b := s.pointer(obj), s.pointer(base)
-	for i := range s.leaves {
-		if l := &s.leaves[i]; !l.scalar && l.ops.same(add(o, l.offset), add(b, l.offset)) {
+	for _, l := range s.refs {
+		if !l.empty(o) && l.ops.same(add(o, l.offset), add(b, l.offset)) {
 			l.share(o, b)
 		}
 	}
+}
+
+// empty reports whether the leaf of the struct at p refers to nothing.
+func (l *leaf) empty(p unsafe.Pointer) bool {
+	// Pointers, lists and maps start with a pointer.
+	return l.kind >= pointer && *(*unsafe.Pointer)(add(p, l.offset)) == nil
 }
 
 // copyOrKeep copies the leaf of the struct at f into that at d, or keeps it in the

@@ -36,15 +36,16 @@ func (c *compiler) cells(t reflect.Type, base uintptr, out []cell) []cell {
 			continue
 		}
 		o := c.compileField(f)
-		out = append(out, cell{kindOf(f.Type, o), base + f.Offset, o})
+		kind := kindOf(f.Type)
+		if o.exact {
+			kind = other
+		}
+		out = append(out, cell{kind, base + f.Offset, o})
 	}
 	return out
 }
 
-func kindOf(t reflect.Type, o *ops) cellKind {
-	if o.exact {
-		return other
-	}
+func kindOf(t reflect.Type) cellKind {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Uint8:
 		return byte1

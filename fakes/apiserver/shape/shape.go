@@ -30,6 +30,7 @@ type Shape struct {
 	typ    reflect.Type // the struct, not the pointer
 	ops    *ops
 	leaves []leaf
+	refs   []*leaf // that are not scalar
 }
 
 // leaf is a field that is not a struct walked field by field, or one that is
@@ -38,6 +39,7 @@ type leaf struct {
 	top    int // index of the top-level field it belongs to
 	offset uintptr
 	typ    reflect.Type
+	kind   cellKind
 	ops    *ops
 	move   func(to, from unsafe.Pointer)
 	scalar bool // assignment is a copy
@@ -79,6 +81,11 @@ func OfType(ptr reflect.Type, enc Encoding) *Shape {
 	c := &compiler{enc: enc, types: map[reflect.Type]*ops{}}
 	s := &Shape{typ: key.typ, ops: c.compile(key.typ)}
 	s.flatten(c, key.typ, 0, -1)
+	for i := range s.leaves {
+		if l := &s.leaves[i]; !l.scalar {
+			s.refs = append(s.refs, l)
+		}
+	}
 	cache.Store(key, s)
 	return s
 }
@@ -96,7 +103,7 @@ func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, top int) {
 			continue
 		}
 		s.leaves = append(s.leaves, leaf{
-			top: at, offset: base + f.Offset, typ: f.Type,
+			top: at, offset: base + f.Offset, typ: f.Type, kind: kindOf(f.Type),
 			ops: c.compileField(f), move: mover(f.Type), scalar: isScalar(f.Type),
 		})
 	}

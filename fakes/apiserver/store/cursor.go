@@ -121,6 +121,15 @@ func (c *Cursor) offer(e *event) {
 	}
 	now := e.obj != nil && c.selects(e.key, e.obj)
 	was := e.prev != nil && c.selects(e.key, e.prev)
+	c.take(e, now, was)
+}
+
+// take is offer once it is known whether the object is selected now, and whether
+// it was before.
+func (c *Cursor) take(e *event, now, was bool) {
+	if e.rev <= c.skip || c.expired {
+		return
+	}
 	switch {
 	case now && was:
 		c.queue = append(c.queue, Entry{Modified, e.obj, e.rev})

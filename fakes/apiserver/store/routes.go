@@ -113,11 +113,12 @@ func (v *valueRoute) dispatch(e *event) {
 	if e.obj != nil {
 		is, has = v.value(e.obj)
 	}
+	stays := had && has && was == is
 	if has {
-		v.buckets[is].offer(e)
+		v.buckets[is].offerValue(e, true, stays)
 	}
-	if had && !(has && was == is) {
-		v.buckets[was].offer(e)
+	if had && !stays {
+		v.buckets[was].offerValue(e, false, true)
 	}
 }
 
@@ -127,5 +128,21 @@ func (b *bucket) offer(e *event) {
 	}
 	for _, c := range b.cursors {
 		c.offer(e)
+	}
+}
+
+// offerValue is offer for a bucket of those who ask for one value: now and was
+// tell whether the object has it after and had it before the event.
+func (b *bucket) offerValue(e *event, now, was bool) {
+	if b == nil {
+		return
+	}
+	for _, c := range b.cursors {
+		switch {
+		case !c.plain:
+			c.offer(e)
+		case c.sel.Namespace == "" || c.sel.Namespace == e.key.Namespace:
+			c.take(e, now, was)
+		}
 	}
 }

@@ -30,6 +30,7 @@ type Table struct {
 	store   *Store
 	name    string
 	items   map[Key]*item
+	latest  *item // found: a write looks for its object more than once
 	tree    *itemTree
 	spare   *nodes
 	history ring
@@ -64,12 +65,24 @@ func (t *Table) Since() uint64 {
 func (t *Table) Get(k Key) (Object, bool) {
 	t.store.mu.Lock()
 	defer t.store.mu.Unlock()
-	it, ok := t.items[k]
-	if !ok {
+	it := t.find(k)
+	if it == nil {
 		return nil, false
 	}
 	t.check(it)
 	return it.obj, true
+}
+
+// find returns the item at k, or nil.
+func (t *Table) find(k Key) *item {
+	if it := t.latest; it != nil && it.key == k {
+		return it
+	}
+	it := t.items[k]
+	if it != nil {
+		t.latest = it
+	}
+	return it
 }
 
 // Create stores obj, which the caller gives away, at a new key. The object gets
@@ -126,6 +139,7 @@ func (t *Table) Delete(k Key, prev Object) (Object, error) {
 		x.remove(it)
 	}
 	delete(t.items, k)
+	t.latest = nil
 	t.tree.Delete(it)
 	last := shape.ShallowCopy(prev).(Object)
 	rev := t.store.next(last)
@@ -135,8 +149,8 @@ func (t *Table) Delete(k Key, prev Object) (Object, error) {
 }
 
 func (t *Table) current(k Key, prev Object) (*item, error) {
-	it, ok := t.items[k]
-	if !ok {
+	it := t.find(k)
+	if it == nil {
 		return nil, ErrNotFound
 	}
 	if it.obj != prev {

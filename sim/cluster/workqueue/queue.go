@@ -20,11 +20,10 @@ type Queue struct {
 	max     time.Duration
 	onReady func()
 
-	items   map[reconcile.Request]*Item
+	items   items
 	ready   []*Item // heap by (priority, seq)
 	free    *Item
 	spare   int // items on the free list
-	peak    int // most items since the queue was made anew
 	seq     uint64
 	waiting int
 	closed  bool
@@ -66,7 +65,7 @@ func New(eng *engine.Engine, o Options, onReady func()) *Queue {
 	}
 	return &Queue{
 		eng: eng, base: o.Base, max: o.Max,
-		onReady: onReady, items: map[reconcile.Request]*Item{},
+		onReady: onReady,
 	}
 }
 
@@ -92,6 +91,13 @@ func (q *Queue) Again(it *Item, d time.Duration) { q.add(it, d, it.priority) }
 
 // Forget clears the failures of it.
 func (q *Queue) Forget(it *Item) { it.failures = 0 }
+
+// stop cancels the timer of it, if it waits.
+func (it *Item) stop() {
+	if it.state == waiting {
+		it.timer.Cancel()
+	}
+}
 
 // Failures is the number of failures of it since the last Forget.
 func (it *Item) Failures() int { return int(it.failures) }
@@ -128,18 +134,13 @@ func (q *Queue) Done(it *Item) {
 // Shutdown drops everything and refuses later adds.
 func (q *Queue) Shutdown() {
 	q.closed = true
-	for _, it := range q.items { // cancelling timers: no order can show
-		if it.state == waiting {
-			it.timer.Cancel()
-		}
-	}
-	clear(q.items)
+	q.items.stop()
 	q.ready, q.free, q.spare, q.waiting = nil, nil, 0, 0
 }
 
 // item finds or makes the item of req.
 func (q *Queue) item(req reconcile.Request) *Item {
-	if it := q.items[req]; it != nil {
+	if it := q.items.get(req); it != nil {
 		return it
 	}
 	it := q.free
@@ -152,8 +153,7 @@ func (q *Queue) item(req reconcile.Request) *Item {
 	}
 	it.queue, it.Request = q, req
 	if !q.closed {
-		q.items[req] = it
-		q.peak = max(q.peak, len(q.items))
+		q.items.put(it)
 	}
 	return it
 }
@@ -162,13 +162,9 @@ func (q *Queue) item(req reconcile.Request) *Item {
 // many requests at once, and never again.
 const spareItems = 1
 
-// roomy is how many items a queue may have held and keep its memory.
-const roomy = 8
-
 func (q *Queue) release(it *Item) {
-	delete(q.items, it.Request)
-	if len(q.items) == 0 && q.peak > roomy {
-		q.items, q.ready, q.peak = map[reconcile.Request]*Item{}, nil, 0
+	if q.items.remove(it) {
+		q.ready = nil
 	}
 	if q.spare < spareItems {
 		it.next = q.free

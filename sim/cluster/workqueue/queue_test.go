@@ -154,7 +154,7 @@ func TestQueue(t *testing.T) {
 			if diff := cmp.Diff(tt.want, strings.Join(d.lines, ", ")); diff != "" {
 				t.Errorf("work done (-want +got):\n%s", diff)
 			}
-			if n := len(d.queue.items); n != 0 {
+			if n := d.queue.items.len(); n != 0 {
 				t.Errorf("%d items left in the queue", n)
 			}
 		})
