@@ -1,6 +1,10 @@
 package scenarios
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+)
 
 // Cluster is the shape of the simulated cluster.
 type Cluster struct {
@@ -8,6 +12,7 @@ type Cluster struct {
 	APIServers  int   `yaml:"apiServers" form:"min=1,max=9" doc:"Number of API servers over one store, called apiserver-0, apiserver-1, …; 1 by default."`
 	NodeObjects bool  `yaml:"nodeObjects" doc:"Whether the nodes are registered as Node objects; false by default."`
 	RBAC        bool  `yaml:"rbac" doc:"Whether the API servers enforce the Roles and bindings that exist; otherwise everybody may do everything."`
+	WatchList   *bool `yaml:"watchList" doc:"Whether the API servers stream first lists (sendInitialEvents), as those of today do; true by default. Otherwise clients list from a watch cache, which may be old."`
 	Latency     *Span `yaml:"latency" doc:"Time that a request or an answer is on its way; about a millisecond by default."`
 }
 
@@ -22,6 +27,10 @@ func (c Cluster) NodeCount() int {
 		return defaultNodes
 	}
 	return c.Nodes
+}
+
+func (c Cluster) apiOptions() apiserver.Options {
+	return apiserver.Options{RBAC: c.RBAC, NoWatchList: c.WatchList != nil && !*c.WatchList}
 }
 
 func (c Cluster) serverCount() int { return max(c.APIServers, 1) }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -55,7 +54,7 @@ func (r *Registry) options(file *File, seed uint64) sim.Options {
 		Name: s.Metadata.Name, Horizon: s.Explore.Horizon.Std(), First: seed, Seeds: 1, Twice: -1, Workers: 1,
 		Cluster: cluster.Config{
 			Nodes: s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
-			API:     apiserver.Options{RBAC: s.Cluster.RBAC},
+			API:     s.Cluster.apiOptions(),
 			Profile: r.background(s),
 		},
 	}

@@ -54,6 +54,11 @@ type Options struct {
 	// from an old revision and for old lists; zero means 4096.
 	History int
 
+	// NoWatchList refuses watches that begin with the whole state
+	// (sendInitialEvents), as API servers without the feature WatchList do. Their
+	// clients list instead, from a watch cache that may be old.
+	NoWatchList bool
+
 	// Guard makes every read of a stored object check that nobody changed it in
 	// place, and panic with its name and the difference if somebody did. It is
 	// meant for tests and costs about as much as a copy.

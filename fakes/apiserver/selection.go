@@ -24,7 +24,7 @@ type chosen struct {
 // been checked.
 func (c *call) selectObjects() (chosen, error) {
 	sel := chosen{Selector: store.Selector{Namespace: c.ns}}
-	if err := checkListOptions(c.req); err != nil {
+	if err := c.checkListOptions(); err != nil {
 		return sel, err
 	}
 	labelSel, fieldSel := c.req.Labels, c.req.Fields
@@ -52,7 +52,8 @@ func (c *call) selectObjects() (chosen, error) {
 }
 
 // checkListOptions refuses combinations of options that mean nothing.
-func checkListOptions(req *Request) error {
+func (c *call) checkListOptions() error {
+	req := c.req
 	if req.ResourceVersionMatch == "" && req.SendInitialEvents == nil {
 		return nil // nothing to combine
 	}
@@ -62,7 +63,7 @@ func checkListOptions(req *Request) error {
 		ResourceVersionMatch: req.ResourceVersionMatch,
 		Continue:             req.Continue,
 		SendInitialEvents:    req.SendInitialEvents,
-	}, true)
+	}, !c.store.opts.NoWatchList)
 	if len(errs) > 0 {
 		return errOptions("ListOptions", errs)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/go-logr/logr"
 
@@ -27,6 +28,8 @@ type node struct {
 	delivered gossipkeys.Keys   // latest; nil before the first
 	lists     []gossipkeys.Keys // all that were delivered
 	wasReady  bool
+	started   time.Duration
+	primary   string // the key that it encrypts with, by name; empty for none
 
 	acceptsPlaintext, sendsPlaintext bool
 
@@ -43,6 +46,7 @@ func (n *node) begin() {
 func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 	n := s.byName[env.Node]
 	n.begin()
+	n.started = s.world.Engine().Elapsed()
 	s.env.attach(n.name, env.Sim())
 	n.gossip = &port.Gossip{Cluster: s.env.cluster, Addr: n.addr, Await: awaitIn(env.Sim()), Config: s.timing()}
 	env.OnEnd(n.gossip.Crash)

@@ -48,6 +48,8 @@ func (s *source) judge(keys gossipkeys.Keys) {
 		st.breaks("deliveries-are-changes", fmt.Errorf("%s is delivered %v twice in a row", n.name, names))
 	case !st.history.stored(keys):
 		st.breaks("lists-are-read-whole", fmt.Errorf("%s is delivered %v, which the Secret never held as its whole list", n.name, names))
+	case n.delivered == nil && !st.history.since(n.started, keys):
+		st.breaks("starts-on-current-keys", fmt.Errorf("%s started at %v and is delivered %v, which was no longer the list then", n.name, n.started, names))
 	}
 	n.delivered, n.lists = keys, append(n.lists, keys)
 	s.env.Event("keys", n.name, uint64(len(keys)), fmt.Sprintf("learns the keys %v", names))

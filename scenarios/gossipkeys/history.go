@@ -38,6 +38,17 @@ func (h *history) stored(keys gossipkeys.Keys) bool {
 	return slices.ContainsFunc(h.versions, func(v version) bool { return v.keys != nil && v.keys.Equal(keys) })
 }
 
+// since reports whether the Secret has held this very list at t or later.
+func (h *history) since(t time.Duration, keys gossipkeys.Keys) bool {
+	for i, v := range h.versions {
+		last := i == len(h.versions)-1
+		if v.keys != nil && v.keys.Equal(keys) && (last || h.versions[i+1].at >= t) {
+			return true
+		}
+	}
+	return false
+}
+
 // record begins to follow the Secret, through an API server of its own that
 // nobody else uses and that never lags.
 func (s *State) record() error {
@@ -80,6 +91,7 @@ func (s *State) drain(stream apiserver.Stream) {
 			v.data = secret.Data[gossipkeys.DataKey]
 			v.keys = read(v.data)
 		}
+		s.judgeDrop(s.history.last(), &v)
 		s.history.versions = append(s.history.versions, v)
 	}
 	s.world.Engine().Touch()

@@ -201,6 +201,24 @@ var plantedBugs = []planted{
 		},
 	},
 	{
+		bug: "a starting node believes its cache", property: "starts-on-current-keys",
+		scenario: "33-node-lists-from-a-stale-cache.yaml", seeds: 5,
+		Mutant: mutant.Mutant{
+			Name: "cachedStart", File: core + "watcher.go",
+			Old: "if w.live != nil && !w.started {",
+			New: "if w.live != nil && w.started {",
+		},
+	},
+	{
+		bug: "an old key is dropped as soon as the last node reports", property: "drops-wait-for-streams",
+		scenario: "16-safe-rotation.yaml", seeds: 5,
+		Mutant: mutant.Mutant{
+			Name: "dropAtOnce", File: core + "rotator.go",
+			Old: "r.clock.Sleep(ctx, r.settle)",
+			New: "r.clock.Sleep(ctx, 0)",
+		},
+	},
+	{
 		bug: "a report of an earlier list will do", property: "all-nodes-understand-each-other",
 		scenario: "16-safe-rotation.yaml", seeds: 5,
 		Mutant: mutant.Mutant{

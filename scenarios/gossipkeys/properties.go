@@ -39,6 +39,8 @@ func properties() []scenarios.Property {
 			2*time.Minute, (*State).deliveriesCurrent),
 		always("no-keys-no-membership", "An agent without keys has no instance, no members and no addresses, and once ready it stays ready: gossip in clear could be forged.", (*State).keylessIsNobody),
 		always("ring-keeps-its-primary", "A ring is never empty, and encrypts with the first key of a list that was delivered: a reader in between would drop what its peers send.", (*State).ringsWhole),
+		observed("starts-on-current-keys", "The first list that a node takes after a start is not older than its start: a node that came up on a dropped key would be alone until its cache caught up."),
+		observed("drops-wait-for-streams", "The rotator drops a key only when nobody has encrypted with it for the settle time: what is still on its way could not be read."),
 		observed("nobody-dies-of-deafness", "While all nodes can read each other and nothing else is wrong, none is declared dead: each such death moves addresses about."),
 		always("all-nodes-understand-each-other", "At every instant of a gated rotation every node can read every other, whatever the order of nodes and whoever restarts.", (*State).deafPair),
 		always("written-lists-are-adjacent", "The rotator goes from one list to another only if nodes with either understand each other: during the step some have the one, some the other.", (*State).adjacent),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -80,7 +81,7 @@ func processes(c Config, shape scenarios.Cluster) []string {
 func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, env: newEnvironment(w.Engine(), w.Cluster.Network()),
-		byName: map[string]*node{}, breaches: map[string]error{},
+		byName: map[string]*node{}, breaches: map[string]error{}, talking: talking{spoken: map[string]time.Duration{}},
 	}
 	s.env.watch = s.gossiped
 	s.env.tap = s.capture

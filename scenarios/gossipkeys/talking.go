@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seedbed-sim/seedbed/core/gossipkeys"
 	"github.com/seedbed-sim/seedbed/fakes/gossip"
 )
 
@@ -12,6 +13,8 @@ import (
 type talking struct {
 	lastDeaf time.Duration // last moment at which some running node could not read another
 	trouble  time.Duration // last moment at which a machine or link was not as it should be
+
+	spoken map[string]time.Duration // by key: when the last node ceased to encrypt with it
 }
 
 // hears is this package's own reading of who understands whom: a node that
@@ -75,6 +78,37 @@ func (s *State) look() {
 	}
 	if !s.allWell() {
 		s.talking.trouble = now
+	}
+	for _, n := range s.nodes {
+		primary := ""
+		if n.up() {
+			primary = s.ringNames(n)[0]
+		}
+		if n.primary != primary && n.primary != "" {
+			s.talking.spoken[n.primary] = now
+		}
+		n.primary = primary
+	}
+}
+
+// judgeDrop judges the keys that the rotator drops from the list.
+func (s *State) judgeDrop(before, after *version) {
+	if after.writer != rotatorUser || before.keys == nil || after.keys == nil {
+		return
+	}
+	for _, key := range before.keys {
+		if after.keys.Contains(key) {
+			continue
+		}
+		name := s.ledger.name(key)
+		for _, n := range s.nodes {
+			if n.primary == name {
+				s.breaks("drops-wait-for-streams", fmt.Errorf("the rotator drops %s, with which %s encrypts", name, n.name))
+			}
+		}
+		if last, ok := s.talking.spoken[name]; ok && after.at-last < gossipkeys.SettleTime {
+			s.breaks("drops-wait-for-streams", fmt.Errorf("the rotator drops %s %v after the last node encrypted with it", name, after.at-last))
+		}
 	}
 }
 
