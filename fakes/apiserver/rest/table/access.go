@@ -5,14 +5,16 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 )
 
 func (t tables) addAccess() {
-	add(t, rbacv1.GroupName, "RoleBinding", bindingCols(doc[rbacv1.RoleBinding]("roleRef"), "roleBinding"),
+	// A real server takes the descriptions from the old version, which lack a sentence.
+	add(t, rbacv1.GroupName, "RoleBinding", bindingCols(doc[rbacv1beta1.RoleBinding]("roleRef"), "roleBinding"),
 		func(o *rbacv1.RoleBinding, now time.Time) []any {
 			return bindingRow(o.Name, &o.RoleRef, age(o, now), o.Subjects)
 		})
-	add(t, rbacv1.GroupName, "ClusterRoleBinding", bindingCols(doc[rbacv1.ClusterRoleBinding]("roleRef"), "clusterRoleBinding"),
+	add(t, rbacv1.GroupName, "ClusterRoleBinding", bindingCols(doc[rbacv1beta1.ClusterRoleBinding]("roleRef"), "clusterRoleBinding"),
 		func(o *rbacv1.ClusterRoleBinding, now time.Time) []any {
 			return bindingRow(o.Name, &o.RoleRef, age(o, now), o.Subjects)
 		})

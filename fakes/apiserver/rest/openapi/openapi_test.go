@@ -1,0 +1,141 @@
+package openapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/tls"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	record = flag.String("record", "", "record the documents of the real API server at this URL")
+	token  = flag.String("token", "", "bearer token for -record")
+)
+
+// notRecorded are groups that no fake server serves.
+var notRecorded = []string{
+	".well-known", "openid", "logs", "apis/apiregistration", "apis/flowcontrol", "apis/internal", "apis/resource.", "apis/storagemigration",
+}
+
+// TestRecord writes the recorded documents anew. It is how `make record-openapi`
+// does it, and does nothing without -record.
+func TestRecord(t *testing.T) {
+	if *record == "" {
+		t.Skip("records only when told to")
+	}
+	var index struct {
+		Paths map[string]struct{ ServerRelativeURL string }
+	}
+	must(t, json.Unmarshal(fetch(t, "/openapi/v3"), &index))
+	documents := map[string][]byte{}
+next:
+	for name, at := range index.Paths {
+		for _, prefix := range notRecorded {
+			if strings.HasPrefix(name, prefix) {
+				continue next
+			}
+		}
+		documents[name] = fetch(t, at.ServerRelativeURL)
+	}
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	must(t, err)
+	must(t, Pack(w, documents))
+	must(t, w.Close())
+	a, err := unpack(out.Bytes())
+	must(t, err)
+	size := 0
+	for name, want := range documents {
+		size += len(want)
+		if diff := cmp.Diff(parse(t, want), parse(t, a.assemble(a.documents[name], nil))); diff != "" {
+			t.Fatalf("%s changes when it is packed (-want +got):\n%.2000s", name, diff)
+		}
+	}
+	must(t, os.WriteFile("documents.gz", out.Bytes(), 0o644))
+	t.Logf("%d documents of %d bytes in %d bytes", len(documents), size, out.Len())
+}
+
+func fetch(t *testing.T, path string) []byte {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, *record+path, nil)
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+*token)
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // a server of our own
+	resp, err := client.Do(r)
+	must(t, err)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	must(t, err)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("get %s: %s: %.200s", path, resp.Status, data)
+	}
+	return data
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func parse(t *testing.T, data []byte) (v map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(fmt.Errorf("%w in %.200s", err, data))
+	}
+	return v
+}
+
+// TestPackingLosesNothing packs documents that share much, and unpacks them.
+func TestPackingLosesNothing(t *testing.T) {
+	const shared = `{"type":"object","description":"said more than once, and rather long","properties":{"a":{"type":"string","description":"also within another"}}}`
+	documents := map[string][]byte{
+		"api/v1": []byte(`{"openapi":"3.0.0","info":{"title":"T"},"paths":{"/api/v1/pods":` + shared + `},` +
+			`"components":{"schemas":{"A":` + shared + `,"B":{"x":[` + shared + `,1.50,null,true]}},"securitySchemes":{"Token":{"type":"apiKey"}}}}`),
+		"apis":       []byte(`{"openapi":"3.0.0","info":{"title":"T"},"paths":{"/apis/":` + shared + `}}`),
+		"apis/g/v1":  []byte(`{"openapi":"3.0.0","components":{"schemas":{"A":` + shared + `}}}`),
+		"apis/empty": []byte(`{"openapi":"3.0.0","paths":{}}`),
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	must(t, Pack(w, documents))
+	must(t, w.Close())
+	a, err := unpack(out.Bytes())
+	must(t, err)
+	for name, want := range documents {
+		wanted, got := parse(t, want), parse(t, a.assemble(a.documents[name], nil))
+		if wanted["paths"] == nil {
+			wanted["paths"] = map[string]any{}
+		}
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if n := len(a.parts); n == 0 {
+		t.Error("nothing is shared")
+	}
+}
+
+func TestPathsThatAreNotServedAreLeftOut(t *testing.T) {
+	data, err := Document("apis/apps/v1", func(path string) bool { return strings.Contains(path, "/deployments") })
+	must(t, err)
+	paths := parse(t, data)["paths"].(map[string]any)
+	for path := range paths {
+		if !strings.Contains(path, "/deployments") {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	if len(paths) == 0 {
+		t.Error("nothing is left")
+	}
+}
