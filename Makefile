@@ -15,7 +15,7 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build run test lint fmt bench fuzz picture clean help FORCE
+.PHONY: build run test lint fmt bench fuzz picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
@@ -59,6 +59,9 @@ picture: build ## Draw the runs in the README anew (.github/run.svg)
 		"Seedbed's rotation on the same cluster: each step waits until every node reports the one before=../../$(out)/gated.jsonl" \
 		>../../$(out)/run.svg
 	mv $(out)/run.svg .github/run.svg
+
+record-openapi: ## Record the OpenAPI documents of a real API server anew (URL, TOKEN)
+	$(GO) test ./fakes/apiserver/rest/openapi -count=1 -v -run 'TestRecord|TestVersion2' -args -record $(URL) -token $(TOKEN)
 
 clean: ## Remove everything that was built
 	rm -rf bin $(tools) $(out)

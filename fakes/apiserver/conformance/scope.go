@@ -88,5 +88,4 @@ var OutOfScope = []Exclusion{
 
 	{Case: "135", Reason: "validating admission policies are not modelled yet"},
 	{Case: "147", Step: "apis", Reason: "autoscaling/v1 is not served yet"},
-	{Case: "150", Reason: "OpenAPI documents are not served yet"},
 }

@@ -23,7 +23,10 @@ type Handler struct {
 	gate   Gate
 	known  bool // requests are those of who shows a token
 	clock  clock.PassiveClock
-	shared encodings
+	shared encodings // of watch events
+
+	schemas Schemas // nil: custom resources have no OpenAPI documents
+	builtin builtinDocuments
 }
 
 // Option changes a Handler.

@@ -139,3 +139,86 @@ func TestPathsThatAreNotServedAreLeftOut(t *testing.T) {
 		t.Error("nothing is left")
 	}
 }
+
+// TestVersion2 checks what clients of the old version look at: definitions, how
+// lists are merged, and which parameters a patch takes.
+func TestVersion2(t *testing.T) {
+	core, err := Document("api/v1", nil)
+	must(t, err)
+	apps, err := Document("apis/apps/v1", nil)
+	must(t, err)
+	data, err := V2([][]byte{core, apps})
+	must(t, err)
+	if *record != "" {
+		compareV2(t)
+	}
+	doc := parse(t, data)
+	at := func(path ...string) any {
+		var v any = doc
+		for _, name := range path {
+			v = asMap(v)[name]
+		}
+		return v
+	}
+	containers := at("definitions", "io.k8s.api.core.v1.PodSpec", "properties", "containers")
+	want := map[string]any{
+		"description": asMap(containers)["description"], "type": "array",
+		"items":                  map[string]any{"$ref": "#/definitions/io.k8s.api.core.v1.Container"},
+		"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"name"},
+		"x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge",
+	}
+	if diff := cmp.Diff(want, containers); diff != "" {
+		t.Errorf("containers (-want +got):\n%s", diff)
+	}
+	if got := at("definitions", "io.k8s.apimachinery.pkg.api.resource.Quantity", "type"); got != "string" {
+		t.Errorf("a quantity is a %v", got)
+	}
+	// A schema that is in both documents is of the kinds that either says.
+	if n := len(asList(at("definitions", "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", kinds))); n < 2 {
+		t.Errorf("DeleteOptions is of %d kinds", n)
+	}
+	names := map[any]bool{}
+	for _, p := range asList(at("paths", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "patch", "parameters")) {
+		names[asMap(p)["name"]] = true
+	}
+	for _, name := range []string{"body", "dryRun", "fieldManager", "fieldValidation", "force"} {
+		if !names[name] {
+			t.Errorf("a patch takes no %s: %v", name, names)
+		}
+	}
+	if _, err := V2Protobuf(data); err != nil {
+		t.Error(err)
+	}
+}
+
+// compareV2 compares all definitions with those of the server that is recorded.
+func compareV2(t *testing.T) {
+	t.Helper()
+	a, err := recorded()
+	must(t, err)
+	var all [][]byte
+	for _, doc := range a.documents {
+		all = append(all, a.assemble(doc, nil))
+	}
+	ours, err := V2(all)
+	must(t, err)
+	got, want := asMap(parse(t, ours)["definitions"]), asMap(parse(t, fetch(t, "/openapi/v2"))["definitions"])
+	for name, definition := range got {
+		delete(asMap(definition), kinds) // of groups that are not recorded, too
+		delete(asMap(want[name]), kinds)
+		if diff := cmp.Diff(want[name], definition); diff != "" {
+			t.Errorf("%s (-real +got):\n%s", name, diff)
+		}
+	}
+	t.Logf("%d definitions agree", len(got))
+}
+
+func TestProtobuf(t *testing.T) {
+	doc, err := Document("apis/coordination.k8s.io/v1", nil)
+	must(t, err)
+	data, err := V3Protobuf(doc)
+	must(t, err)
+	if len(data) < 10_000 {
+		t.Errorf("the document has %d bytes", len(data))
+	}
+}
