@@ -15,7 +15,7 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build run test lint fmt bench fuzz picture record-openapi clean help FORCE
+.PHONY: build run test test-real score testenv-all lint fmt bench fuzz picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
@@ -28,6 +28,17 @@ run: build ## Run the built-in scenario library on many seeds (under 3 minutes)
 test: $(tools)/gotestsum ## Run all tests
 	cd .ci/checks && ../bin/gotestsum --format pkgname-and-test-fails -- -count=1 $(TESTFLAGS) ./determinism ./tidy
 	$(tools)/gotestsum --format pkgname-and-test-fails -- $(TESTFLAGS) ./...
+
+# The programs are built once, into the user's cache folder.
+test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, which the first time is built (10 minutes on two cores)
+	$(GO) run ./realmode/testenv/cmd/testenv build
+	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/...
+
+testenv-all: ## Build every program of a real cluster, up to kubelet and containerd
+	$(GO) run ./realmode/testenv/cmd/testenv build all
+
+score: ## Count the recorded steps answered right, the fakes of others beside ours
+	$(GO) test -count=1 -run '^TestScore$$' -v ./fakes/apiserver/fidelity
 
 lint: $(tools)/golangci-lint $(tools)/seedbedvet ## Check style, layers and determinism, and that the checks can fail
 	$(tools)/golangci-lint run --allow-parallel-runners ./...
@@ -67,7 +78,7 @@ clean: ## Remove everything that was built
 	rm -rf bin $(tools) $(out)
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Tools of others, pinned by .ci/tools/go.mod.
 pinned := cd .ci/tools && $(GO) build -trimpath -ldflags='-s -w' -o ../bin/

@@ -19,13 +19,14 @@ var (
 	insecure    = flag.Bool("insecure", false, "do not verify the certificate of the server at -url")
 )
 
-// TestServer runs the cases against a real server, with which they must all
-// agree. Cases that compact etcd or restart the server are left out.
+// TestServer runs the cases against a server that somebody else has started.
+// Cases that compact etcd or restart the server are left out; for all of them see
+// make test-real.
 //
 //	go test ./fakes/apiserver/conformance -run TestServer -url https://127.0.0.1:6443 -token … -insecure
 func TestServer(t *testing.T) {
 	if *serverURL == "" {
-		t.Skip("no -url: needs a running kube-apiserver, which this project cannot start by itself yet")
+		t.Skip("no -url: make test-real starts a server of its own and runs the cases against it")
 	}
 	webhooks := fidelity.ServeWebhooks()
 	defer webhooks.Close()
