@@ -4,13 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
+	"errors"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/conformance"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/fidelity"
 	"github.com/seedbed-sim/seedbed/realmode/testenv"
 )
 
@@ -19,14 +18,14 @@ import (
 // recorded must be true.
 func TestCases(t *testing.T) {
 	needReal(t)
-	webhooks := httptest.NewTLSServer(conformance.Webhooks())
+	webhooks := fidelity.ServeWebhooks()
 	t.Cleanup(webhooks.Close)
-	targets := map[string]conformance.Target{} // by profile
+	targets := map[bool]conformance.Target{} // with controllers and without
 	open := func(_ *testing.T, c *conformance.Case) (conformance.Target, string) {
-		target, started := targets[c.Profile]
+		target, started := targets[c.Full()]
 		if !started {
-			target = realTarget(start(t, testenv.Options{Controllers: c.Profile == "full"}), webhooks)
-			targets[c.Profile] = target
+			target = realTarget(start(t, testenv.Options{Controllers: c.Full()}), webhooks)
+			targets[c.Full()] = target
 		}
 		return target, ""
 	}
@@ -37,23 +36,19 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func realTarget(server *testenv.Server, webhooks *httptest.Server) conformance.Target {
+func realTarget(server *testenv.Server, webhooks *fidelity.WebhookServer) conformance.Target {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(server.CA())
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhooks.Certificate().Raw})
 	return conformance.Target{
 		URL:       server.URL().String(),
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}},
 		Token:     server.Token(),
 		Compact:   server.Compact,
 		Restart: func(ctx context.Context) error {
-			if err := server.Compact(ctx); err != nil {
-				return err
-			}
-			return server.Restart(ctx)
+			return errors.Join(server.Compact(ctx), server.Restart(ctx))
 		},
 		WebhookURL: webhooks.URL,
-		WebhookCA:  base64.StdEncoding.EncodeToString(ca),
+		WebhookCA:  webhooks.CA,
 		Lasting:    true,
 	}
 }

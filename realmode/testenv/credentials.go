@@ -1,9 +1,13 @@
 package testenv
 
 import (
+	"context"
 	"fmt"
 	"os"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
@@ -30,6 +34,26 @@ func (s *Server) writeKubeconfig(file, token string) error {
 	config.CurrentContext = name
 	if err := clientcmd.WriteToFile(*config, file); err != nil {
 		return fmt.Errorf("write a kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// allowAll lets everybody do everything.
+func (s *Server) allowAll(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(s.Config())
+	if err != nil {
+		return fmt.Errorf("allow everything: %w", err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "everybody-may-everything"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects: []rbacv1.Subject{
+			{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:authenticated"},
+			{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:unauthenticated"},
+		},
+	}
+	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("allow everything: %w", err)
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ type Options struct {
 	// ServiceAccountAdmission switches that plugin on without controllers.
 	ServiceAccountAdmission bool
 
-	// AllowAll authorizes every request instead of asking RBAC.
+	// AllowAll binds everybody to cluster-admin, which is RBAC switched off. (With
+	// the authorization mode AlwaysAllow kube-apiserver knows no anonymous users.)
 	AllowAll bool
 
 	// Flags are further flags of kube-apiserver, each as "--name=value". They
@@ -69,9 +70,6 @@ func (o *Options) serverFlags(tokens string) (map[string][]string, error) {
 	}
 	if o.Controllers || o.ServiceAccountAdmission {
 		flags["disable-admission-plugins"] = nil
-	}
-	if o.AllowAll {
-		flags["authorization-mode"] = []string{"AlwaysAllow"}
 	}
 	given := map[string]bool{}
 	for _, flag := range o.Flags {

@@ -17,7 +17,6 @@ func TestServerFlags(t *testing.T) {
 		"no difference":              {Options{}, map[string][]string{}},
 		"controllers need accounts":  {Options{Controllers: true}, map[string][]string{"disable-admission-plugins": nil}},
 		"accounts alone":             {Options{ServiceAccountAdmission: true}, map[string][]string{"disable-admission-plugins": nil}},
-		"everybody may":              {Options{AllowAll: true}, map[string][]string{"authorization-mode": {"AlwaysAllow"}}},
 		"a flag of one's own":        {Options{Flags: []string{"--v=4"}}, map[string][]string{"v": {"4"}}},
 		"a flag given twice":         {Options{Flags: []string{"--a=1", "--a=b=2"}}, map[string][]string{"a": {"1", "b=2"}}},
 		"a flag in place of another": {Options{Flags: []string{"--allow-privileged=true"}}, map[string][]string{"allow-privileged": {"true"}}},

@@ -20,7 +20,7 @@ import (
 // startTimeout is for each program and generous: a loaded machine may need far
 // longer than the usual three seconds.
 const (
-	startTimeout = 2 * time.Minute
+	startTimeout = time.Minute
 	stopTimeout  = time.Minute
 )
 
@@ -70,6 +70,11 @@ func (s *Server) start(ctx context.Context, options *Options) (err error) {
 	}
 	if err := s.awaitReady(ctx); err != nil {
 		return err
+	}
+	if options.AllowAll {
+		if err := s.allowAll(ctx); err != nil {
+			return err
+		}
 	}
 	if !options.Controllers {
 		return nil

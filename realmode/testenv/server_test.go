@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/seedbed-sim/seedbed/realmode/testenv"
@@ -108,7 +109,10 @@ func watchFrom(ctx context.Context, server *testenv.Server, version string) erro
 	if !open {
 		return errors.New("the watch ended at once")
 	}
-	return apierrors.FromObject(event.Object)
+	if event.Type == watch.Error {
+		return apierrors.FromObject(event.Object)
+	}
+	return nil
 }
 
 func TestControllersRun(t *testing.T) {

@@ -63,7 +63,7 @@ type peerTransport struct {
 }
 
 func peerTarget(p peer, known *runtime.Scheme, c *conformance.Case) conformance.Target {
-	tr := &peerTransport{peer: p, accounts: c.Profile == "full", kinds: map[schema.GroupVersionResource]schema.GroupVersionKind{}}
+	tr := &peerTransport{peer: p, accounts: c.Full(), kinds: map[schema.GroupVersionResource]schema.GroupVersionKind{}}
 	for kind := range known.AllKnownTypes() {
 		resource, _ := meta.UnsafeGuessKindToResource(kind)
 		tr.kinds[resource] = kind
@@ -77,12 +77,7 @@ func peerTarget(p peer, known *runtime.Scheme, c *conformance.Case) conformance.
 
 const peerToken = "admin"
 
-func (tr *peerTransport) RoundTrip(r *http.Request) (resp *http.Response, err error) {
-	defer func() {
-		if p := recover(); p != nil { // client-go's does, on a malformed selector
-			resp, err = refusal(fmt.Errorf("panic: %v", p)), nil
-		}
-	}()
+func (tr *peerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	call, err := tr.call(r)
 	if err != nil {
 		return refusal(err), nil
@@ -94,7 +89,7 @@ func (tr *peerTransport) RoundTrip(r *http.Request) (resp *http.Response, err er
 		}
 		return stream(r.Context(), w), nil
 	}
-	obj, err := tr.peer.do(r.Context(), call)
+	obj, err := tr.do(r.Context(), call)
 	if err != nil {
 		return refusal(err), nil
 	}
@@ -115,6 +110,17 @@ func (tr *peerTransport) RoundTrip(r *http.Request) (resp *http.Response, err er
 		code = http.StatusCreated
 	}
 	return answer(code, body), nil
+}
+
+// do makes a panic an error like any other; client-go's fake does it when it
+// cannot parse a selector.
+func (tr *peerTransport) do(ctx context.Context, call *peerCall) (obj runtime.Object, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return tr.peer.do(ctx, call)
 }
 
 func (tr *peerTransport) giveAccount(ctx context.Context, namespace []byte) error {
@@ -157,10 +163,11 @@ func (tr *peerTransport) call(r *http.Request) (*peerCall, error) {
 		return nil, err
 	}
 	call.query = r.URL.Query()
-	known := false
-	if call.kind, known = tr.kinds[call.resource]; !known {
+	kind, known := tr.kinds[call.resource]
+	if !known {
 		return nil, cannot("%s has no Go type", call.resource)
 	}
+	call.kind = kind
 	if call.verb = verbOf(r, call); call.verb == "patch" {
 		call.patch = types.PatchType(r.Header.Get("Content-Type"))
 	}
@@ -297,7 +304,7 @@ func stream(ctx context.Context, w watch.Interface) *http.Response {
 				return
 			case event, open := <-w.ResultChan():
 				if !open {
-					writer.Close()
+					writer.CloseWithError(io.EOF)
 					return
 				}
 				line, err := json.Marshal(map[string]any{"type": event.Type, "object": event.Object})

@@ -119,14 +119,14 @@ func (b *build) provide(ctx context.Context, log io.Writer, programs []Program) 
 
 // compile builds in a folder beside the target, so that a program appears by
 // rename.
-func (b *build) compile(ctx context.Context, log io.Writer, programs []Program) error {
+func (b *build) compile(ctx context.Context, log io.Writer, programs []Program) (err error) {
 	slices.Sort(programs)
 	fmt.Fprintf(log, "building %v %s into %s; this takes minutes, once\n", programs, b.version, b.target)
 	scratch, err := os.MkdirTemp(b.target, ".build-*")
 	if err != nil {
 		return fmt.Errorf("make a folder to build %v: %w", programs, err)
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	args := []string{"build", "-trimpath", "-ldflags", b.pin.linkerFlags(b.version), "-o", scratch + string(filepath.Separator)}
 	for _, program := range programs {
 		args = append(args, b.pin.packages[program])
