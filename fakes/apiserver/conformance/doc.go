@@ -32,6 +32,5 @@
 //
 // testdata/told holds cases in the same format that nobody recorded; its README
 // says what they are good for. [Run] runs a directory as subtests; the tests of
-// this package do so with the fake, and with a real server if they are given
-// one by flag.
+// this package do so with the fake, those of realmode/testenv with a real server.
 package conformance
