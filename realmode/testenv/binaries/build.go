@@ -117,13 +117,14 @@ func (b *build) provide(ctx context.Context, log io.Writer, programs []Program) 
 	return b.compile(ctx, log, missing)
 }
 
-// compile builds in a folder beside the target, so that a program appears by
-// rename.
+// compile builds in a folder inside the target, so that a program appears by
+// rename. What a build left there that was killed is deleted: the lock says that
+// nobody builds.
 func (b *build) compile(ctx context.Context, log io.Writer, programs []Program) (err error) {
 	slices.Sort(programs)
 	fmt.Fprintf(log, "building %v %s into %s; this takes minutes, once\n", programs, b.version, b.target)
-	scratch, err := os.MkdirTemp(b.target, ".build-*")
-	if err != nil {
+	scratch := filepath.Join(b.target, ".build")
+	if err := errors.Join(os.RemoveAll(scratch), os.Mkdir(scratch, 0o755)); err != nil {
 		return fmt.Errorf("make a folder to build %v: %w", programs, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()

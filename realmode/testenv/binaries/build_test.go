@@ -68,7 +68,7 @@ func TestAProgramIsBuiltOnce(t *testing.T) {
 	if diff := cmp.Diff("v1.2.3/1/2", string(said)); diff != "" {
 		t.Errorf("the program's version (-want +got):\n%s", diff)
 	}
-	if left, _ := filepath.Glob(filepath.Join(b.target, ".build-*")); left != nil {
+	if left, _ := filepath.Glob(filepath.Join(b.target, ".build*")); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
 }
