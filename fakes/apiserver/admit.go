@@ -23,6 +23,9 @@ func (c *call) admit(obj, old Object) error {
 	op := admission.Update
 	if old == nil {
 		op = admission.Create
+		if d := c.ep.Definition; d != nil && d.Terminating {
+			return apierrors.NewForbidden(c.ep.gr, obj.GetName(), errors.New("create not allowed while custom resource definition is terminating"))
+		}
 		if err := c.admitToNamespace(obj); err != nil {
 			return err
 		}
@@ -50,8 +53,10 @@ func (c *call) mutate(op admission.Operation, obj, old Object) error {
 	}
 	warnings, asked, err := c.store.hooks.Mutate(c.review(op, obj, old), c.namespaceLabels)
 	c.warnings = append(c.warnings, warnings...)
-	if err == nil && asked {
-		c.settle(obj) // a changed object is decoded again
+	if err == nil && asked { // a changed object is decoded again
+		if _, err = c.coerce(obj); err == nil {
+			c.settle(obj)
+		}
 	}
 	return err
 }
@@ -71,7 +76,7 @@ func (c *call) admitDelete(old Object) error {
 	if c.ep.gr == namespaceResource.GroupResource() && protected[old.GetName()] {
 		return apierrors.NewForbidden(c.ep.gr, old.GetName(), errors.New("this namespace may not be deleted"))
 	}
-	if c.store.hooks.Empty() {
+	if c.store.hooks.Empty() || c.unadmitted {
 		return nil
 	}
 	r := c.review(admission.Delete, nil, old)

@@ -13,15 +13,17 @@ import (
 // call is one request on its way through the server.
 type call struct {
 	*Server
-	req      *Request
-	ep       *endpoint
-	ns       string // empty for cluster-scoped kinds
-	warnings []string
-	dryRun   bool
-	ruled    bool             // rules is filled in
-	rules    registry.Context // what the rules of the kind may know
-	hear     func(string)     // warn, bound
-	answered Response         // the answer, if it is a single object
+	req        *Request
+	ep         *endpoint
+	base       Object // the stored object that an update is computed from, in the version in which it is stored
+	ns         string // empty for cluster-scoped kinds
+	warnings   []string
+	dryRun     bool
+	unadmitted bool             // no admission hook is asked
+	ruled      bool             // rules is filled in
+	rules      registry.Context // what the rules of the kind may know
+	hear       func(string)     // warn, bound
+	answered   Response         // the answer, if it is a single object
 }
 
 // Work is the room that answering one request takes. A driver that makes very
@@ -38,6 +40,8 @@ type Work struct{ call call }
 //	list, deletecollection       Items and List
 //	delete                       Object if the object is still there, or if the
 //	                             kind returns it; otherwise Status
+//
+// With an error there may be a response too, which holds nothing but warnings.
 func (s *Server) Do(req *Request) (*Response, error) { return s.DoIn(new(Work), req) }
 
 // DoIn is Do in a room of the caller's: it allocates less. The response is good
@@ -45,7 +49,7 @@ func (s *Server) Do(req *Request) (*Response, error) { return s.DoIn(new(Work), 
 func (s *Server) DoIn(w *Work, req *Request) (*Response, error) {
 	c := &w.call
 	known := c.ep
-	if c.Server != s || known == nil || known.Resource() != req.Resource {
+	if c.Server != s || known == nil || known.Resource() != req.Resource || known.gone.Load() {
 		known = nil
 	}
 	*c = call{Server: s, req: req, ep: known, hear: c.hear}
@@ -54,9 +58,14 @@ func (s *Server) DoIn(w *Work, req *Request) (*Response, error) {
 	}
 	r, err := c.dispatch()
 	if err != nil {
-		return nil, asStatus(err)
+		return c.warned(), asStatus(err)
 	}
 	r.Warnings = c.warnings
+	if c.ep.defines && req.Verb.Write() && !c.dryRun {
+		if name := c.concernsDefinition(r); name != "" {
+			s.attend(name)
+		}
+	}
 	return r, nil
 }
 
@@ -74,6 +83,9 @@ func (c *call) resolve() error {
 		return errNoResource()
 	}
 	c.ep, c.ns = ep, c.req.Namespace
+	if ep.Deprecation != "" {
+		c.warn(ep.Deprecation)
+	}
 	if ep.Cluster {
 		c.ns = ""
 		return nil
@@ -142,13 +154,22 @@ func (c *call) dispatch() (*Response, error) {
 	}
 }
 
+// warned is the response that goes with an error: warnings, or nil if there are
+// none.
+func (c *call) warned() *Response {
+	if len(c.warnings) == 0 {
+		return nil
+	}
+	return &Response{Warnings: c.warnings}
+}
+
 func (c *call) key() store.Key { return store.Key{Namespace: c.ns, Name: c.req.Name} }
 
 func (c *call) warn(text string) { c.warnings = append(c.warnings, text) }
 
 // now returns the server's time in whole seconds.
-func (c *call) now() metav1.Time {
-	return metav1.Time{Time: time.Unix(c.store.opts.Clock.Now().Unix(), 0).UTC()}
+func (s *Server) now() metav1.Time {
+	return metav1.Time{Time: time.Unix(s.store.opts.Clock.Now().Unix(), 0).UTC()}
 }
 
 // rulesContext returns what the rules of the kind may know.
@@ -160,6 +181,7 @@ func (c *call) rulesContext() *registry.Context {
 		c.ruled = true
 		c.rules = registry.Context{
 			Now: c.now(), Version: c.ep.Served.GroupVersion(), Peers: peers{c.store}, Warn: c.hear, DryRun: c.dryRun,
+			Definitions: c.store.opts.Definitions,
 		}
 	}
 	return &c.rules

@@ -15,9 +15,6 @@ import (
 const nameTries = 8
 
 func (c *call) create() (*Response, error) {
-	if c.ep.Unmodelled != "" {
-		return nil, errNotModelled(c.ep.Unmodelled)
-	}
 	if err := c.checkWriteOptions("CreateOptions"); err != nil {
 		return nil, err
 	}
@@ -70,7 +67,8 @@ func (c *call) insert(obj Object) (*Response, error) {
 	if err := c.checkSize(obj); err != nil {
 		return nil, err
 	}
-	if err := c.add(key, obj); err != nil {
+	obj, err := c.add(key, obj)
+	if err != nil {
 		return nil, err
 	}
 	return c.answer(http.StatusCreated, obj), nil
@@ -94,7 +92,7 @@ func (c *call) validateNew(obj Object) error {
 		errs = append(errs, c.ep.Validate(c.rulesContext(), obj)...)
 	}
 	if len(errs) > 0 {
-		return c.errInvalid(obj.GetName(), tidy(errs))
+		return c.errInvalid(obj, tidy(errs))
 	}
 	if c.ep.Warn != nil {
 		c.warnings = append(c.warnings, c.ep.Warn(obj, nil)...)
@@ -131,18 +129,27 @@ func tidy(errs field.ErrorList) field.ErrorList {
 	return out
 }
 
-// add stores obj unless its key is taken.
-func (c *call) add(key store.Key, obj Object) error {
-	var err error
+// add stores obj unless its key is taken. It returns what is stored, as the request
+// sees it.
+func (c *call) add(key store.Key, obj Object) (Object, error) {
+	stored, err := c.toStore(obj)
+	if err != nil {
+		return nil, err
+	}
 	if c.dryRun {
 		if _, taken := c.ep.table.Get(key); taken {
 			err = store.ErrExists
 		}
 	} else {
-		err = c.ep.table.Create(key, obj)
+		err = c.ep.table.Create(key, stored)
 	}
-	if !errors.Is(err, store.ErrExists) {
-		return err
+	switch {
+	case err == nil && stored != obj && !c.dryRun:
+		return c.ep.seen(stored)
+	case err == nil:
+		return obj, nil
+	case !errors.Is(err, store.ErrExists):
+		return nil, err
 	}
 	exists := apierrors.NewAlreadyExists(c.ep.gr, key.Name)
 	if obj.GetGenerateName() != "" {
@@ -151,5 +158,5 @@ func (c *call) add(key store.Key, obj Object) error {
 	if old, ok := c.ep.table.Get(key); ok && old.GetDeletionTimestamp() != nil {
 		exists.ErrStatus.Message = "object is being deleted: " + exists.ErrStatus.Message
 	}
-	return exists
+	return nil, exists
 }

@@ -148,7 +148,7 @@ func TestKindsAreRegisteredOnce(t *testing.T) {
 	r, ok := st.LookupKind(widgetKind)
 	equal(t, "found", ok, true)
 	equal(t, "resource", *r, apiserver.Resource{
-		Group: "example.com", Version: "v1", Plural: "widgets", Singular: "widget", Kind: "Widget", Stored: widgetKind, Namespaced: true, Custom: true,
+		Group: "example.com", Version: "v1", Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList", Stored: widgetKind, Namespaced: true, Custom: true,
 		Verbs: r.Verbs, ShortNames: []string{"wd"},
 	})
 	if other := apiserver.NewStore(apiserver.Options{}); other.New(widgets) != nil {

@@ -49,7 +49,7 @@ func (c *call) body() (Object, error) {
 // as in the stored object is shared with that, as long as nobody minds.
 func (s *Store) Snapshot(req *Request) {
 	obj := req.Object
-	if ep, ok := s.endpoint(req.Resource); ok && req.Verb == Update {
+	if ep, ok := s.endpoint(req.Resource); ok && req.Verb == Update && ep.Schema == nil { // a schema may change meanwhile
 		key := store.Key{Name: req.Name}
 		if !ep.Cluster {
 			key.Namespace = req.Namespace
@@ -73,7 +73,7 @@ func (s *Store) derive(ep *endpoint, key store.Key, obj Object) Object {
 		return nil
 	}
 	base, ok := ep.table.Get(key)
-	if !ok {
+	if !ok || ep.Schema != nil && !ep.settled(base) {
 		return nil
 	}
 	return ep.Shape().Derive(obj, base).(Object)
@@ -93,16 +93,27 @@ func (c *call) derived() (Object, error) {
 		return nil, err
 	}
 	if c.ep.Prototype == nil {
-		obj.GetObjectKind().SetGroupVersionKind(c.ep.Served)
+		c.nameKind(obj)
+	}
+	if err := c.coerceSent(obj); err != nil {
+		return nil, err
 	}
 	c.settle(obj)
 	return obj, nil
 }
 
+// nameKind gives an unstructured object its kind. One that says that it is another
+// kind keeps it where validation speaks of that.
+func (c *call) nameKind(obj Object) {
+	if kind := obj.GetObjectKind(); c.ep.Schema == nil || kind.GroupVersionKind().Empty() {
+		kind.SetGroupVersionKind(c.ep.Served)
+	}
+}
+
 // sharing reports whether versions of an object may share memory: not if code
 // that is not ours may write to a new version.
 func (s *Store) sharing(ep *endpoint) bool {
-	return ep.Pure && ep.Version == nil && s.hooks.Empty()
+	return ep.Pure && ep.Version == nil && s.hooks.Empty() && (ep.Schema == nil || ep.Schema.Settled())
 }
 
 // settle does what decoding does beside reading: drop kind and apiVersion, which
@@ -113,6 +124,9 @@ func (c *call) settle(obj Object) {
 	}
 	if c.ep.Default != nil {
 		c.ep.Default(obj)
+	}
+	if c.ep.Schema != nil {
+		c.ep.Schema.Default(obj)
 	}
 	if len(obj.GetManagedFields()) > 0 { // ownership of fields is not tracked
 		obj.SetManagedFields(nil)
@@ -140,9 +154,9 @@ func (c *call) sent() (Object, error) {
 			obj = obj.DeepCopyObject().(Object)
 		}
 		if loose {
-			obj.GetObjectKind().SetGroupVersionKind(c.ep.Served)
+			c.nameKind(obj)
 		}
-		return obj, nil
+		return obj, c.coerceSent(obj)
 	case prototype == nil: // a Go type for a kind that has none here
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 		if err != nil {
@@ -150,7 +164,7 @@ func (c *call) sent() (Object, error) {
 		}
 		u := &unstructured.Unstructured{Object: content}
 		u.SetGroupVersionKind(c.ep.Served)
-		return u, nil
+		return u, c.coerceSent(u)
 	case loose:
 		data, err := json.Marshal(obj.(*unstructured.Unstructured).Object)
 		if err != nil {
@@ -182,6 +196,9 @@ func (c *call) checkKind(gvk schema.GroupVersionKind, name string) error {
 	case c.ep.Custom:
 		if gvk.GroupVersion() != served.GroupVersion() {
 			return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", gvk.GroupVersion(), served.GroupVersion()))
+		}
+		if c.ep.Schema != nil {
+			return nil // validation says it, beside what else is wrong
 		}
 		return c.errKind(gvk, name)
 	case !c.store.opts.Scheme.Recognizes(gvk):
@@ -228,12 +245,17 @@ func summary(data []byte) string {
 // decode reads a body, minding how strict the request wants it.
 func (c *call) decode(data []byte, contentType string) (Object, error) {
 	obj, gvk, err := c.parse(data, contentType)
-	if err == nil {
-		return obj, c.checkKind(*gvk, c.nameIn(obj))
+	var complaints []error
+	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
+		complaints, err = strict.Errors(), nil
 	}
-	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil && c.directive() == metav1.FieldValidationWarn {
-		for _, e := range strict.Errors() {
-			c.warn(e.Error())
+	if err == nil {
+		var unknown []error
+		if unknown, err = c.coerce(obj); err == nil {
+			err = c.heed(append(complaints, unknown...))
+		}
+		if err != nil {
+			return nil, c.errDecode(gvk, err, data)
 		}
 		return obj, c.checkKind(*gvk, c.nameIn(obj))
 	}

@@ -83,7 +83,10 @@ func (c *call) readDeleteOptions(opts *metav1.DeleteOptions) error {
 // the last state and whether it is gone.
 func (c *call) remove(key store.Key, opts *metav1.DeleteOptions) (Object, bool, error) {
 	for {
-		old, ok := c.ep.table.Get(key)
+		old, ok, err := c.load(key)
+		if err != nil {
+			return nil, false, err
+		}
 		if !ok {
 			return nil, false, apierrors.NewNotFound(c.ep.gr, key.Name)
 		}
@@ -100,6 +103,10 @@ func (c *call) removeThis(key store.Key, old Object, opts *metav1.DeleteOptions)
 		if done || err != nil {
 			return obj, false, err
 		}
+	}
+	if c.ep.gr == definitionResource.GroupResource() && old.GetDeletionTimestamp() == nil {
+		obj, err := c.terminateDefinition(key, old, opts)
+		return obj, false, err
 	}
 	if err := c.checkPreconditions(old, opts); err != nil {
 		return nil, false, err
@@ -124,7 +131,8 @@ func (c *call) removeThis(key store.Key, old Object, opts *metav1.DeleteOptions)
 		return c.erase(key, old)
 	}
 	if !c.ep.Equal(obj, old) && !c.dryRun {
-		if err := c.ep.table.Update(key, obj, old); err != nil {
+		var err error
+		if obj, err = c.put(key, obj, old); err != nil {
 			return nil, false, c.storageError(err)
 		}
 		old = obj
@@ -140,7 +148,7 @@ func (c *call) erase(key store.Key, old Object) (Object, bool, error) {
 	if c.dryRun {
 		return old, true, nil
 	}
-	last, err := c.ep.table.Delete(key, old)
+	last, err := c.drop(key, old)
 	if err != nil {
 		return nil, false, c.storageError(err)
 	}
@@ -303,6 +311,5 @@ func (c *call) deleteCollection() (*Response, error) {
 	}
 	r := &Response{Code: http.StatusOK, Items: result.Objects, Shared: true}
 	r.List.ResourceVersion = fmt.Sprint(result.Revision)
-	c.own(r)
-	return r, nil
+	return r, c.own(r)
 }

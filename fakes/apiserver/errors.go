@@ -73,9 +73,14 @@ func (c *call) errConflict(name string) error {
 	return apierrors.NewConflict(c.ep.gr, name, errors.New(optimisticLock))
 }
 
-// errInvalid names the stored kind, as validation does.
-func (c *call) errInvalid(name string, errs field.ErrorList) error {
-	return apierrors.NewInvalid(c.ep.GroupVersionKind.GroupKind(), name, errs)
+// errInvalid names the stored kind, as validation does, and for a custom resource
+// the kind that it says it is.
+func (c *call) errInvalid(obj Object, errs field.ErrorList) error {
+	kind := c.ep.GroupVersionKind.GroupKind()
+	if own := obj.GetObjectKind().GroupVersionKind(); c.ep.Custom && !own.Empty() {
+		kind = own.GroupKind()
+	}
+	return apierrors.NewInvalid(kind, obj.GetName(), errs)
 }
 
 // asStatus makes every error a Status.

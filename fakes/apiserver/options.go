@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/crd"
 )
 
 // Options configure a [Store]. The zero value of every field has a useful
@@ -59,6 +60,10 @@ type Options struct {
 	// clients list instead, from a watch cache that may be old.
 	NoWatchList bool
 
+	// Definitions remembers compiled CustomResourceDefinitions. Stores that share
+	// one compile each only once. Nil means one of the store's own.
+	Definitions *crd.Cache
+
 	// Guard makes every read of a stored object check that nobody changed it in
 	// place, and panic with its name and the difference if somebody did. It is
 	// meant for tests and costs about as much as a copy.
@@ -71,6 +76,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Entropy == nil {
 		o.Entropy = &sequence{}
+	}
+	if o.Definitions == nil {
+		o.Definitions = &crd.Cache{}
 	}
 	if o.Scheme == nil {
 		o.Scheme = clientscheme.Scheme

@@ -25,14 +25,14 @@ var (
 )
 
 func (c *call) patch(t *target) (*Response, error) {
-	if c.ep.Unmodelled != "" {
-		return nil, errNotModelled(c.ep.Unmodelled)
-	}
 	if err := c.checkPatch(); err != nil {
 		return nil, err
 	}
 	for {
-		old, ok := c.ep.table.Get(c.key())
+		old, ok, err := c.load(c.key())
+		if err != nil {
+			return nil, err
+		}
 		if c.req.PatchType == types.ApplyYAMLPatchType {
 			return nil, c.refuseApply(t, ok)
 		}
@@ -97,8 +97,7 @@ func (c *call) refuseApply(t *target, exists bool) error {
 // version, defaulted.
 func (c *call) patched(old Object) (Object, error) {
 	if obj, ok := c.patchedQuickly(old); ok {
-		c.settle(obj)
-		return obj, nil
+		return obj, c.settlePatched(obj)
 	}
 	current := old
 	if v := c.ep.Version; v != nil {
@@ -122,6 +121,27 @@ func (c *call) patched(old Object) (Object, error) {
 		c.ep.Shape().Adopt(obj, old)
 	}
 	return obj, nil
+}
+
+// settlePatched settles what patchedQuickly has made. The words of a patch that is
+// refused show the whole document, which is made only then.
+func (c *call) settlePatched(obj Object) error {
+	unknown, err := c.coerce(obj)
+	if err == nil && len(unknown) > 0 && c.directive() != metav1.FieldValidationWarn {
+		err = runtime.NewStrictDecodingError(unknown)
+	}
+	if err != nil {
+		doc, failed := json.Marshal(obj)
+		if failed != nil {
+			return failed
+		}
+		return errPatched(string(doc), err.Error())
+	}
+	for _, e := range unknown {
+		c.warn(e.Error())
+	}
+	c.settle(obj)
+	return nil
 }
 
 // patchedQuickly applies a merge patch without a detour through JSON, if there is
@@ -170,11 +190,18 @@ func (c *call) patchDocument(current Object) (Object, error) {
 		}
 		complaints = append(complaints, strict.Errors()...)
 	}
+	unknown, err := c.coerce(obj)
+	if err != nil {
+		return nil, errPatched(string(doc), err.Error())
+	}
+	complaints = append(complaints, unknown...)
 	if err := c.complain(complaints, string(doc)); err != nil {
 		return nil, err
 	}
 	if gvk != nil && *gvk != c.ep.Served {
-		return nil, errPatched(string(doc), c.realText(gvk, c.checkKind(*gvk, c.req.Name)))
+		if err := c.checkKind(*gvk, c.req.Name); err != nil {
+			return nil, errPatched(string(doc), c.realText(gvk, err))
+		}
 	}
 	return obj, nil
 }

@@ -33,8 +33,7 @@ func (c *call) get() (*Response, error) {
 func (c *call) read() (Object, bool, error) {
 	rv := c.req.ResourceVersion
 	if rv == "" {
-		obj, ok := c.ep.table.Get(c.key())
-		return obj, ok, nil
+		return c.load(c.key())
 	}
 	wanted, err := parseVersion(rv)
 	if err != nil {
@@ -44,7 +43,11 @@ func (c *call) read() (Object, bool, error) {
 		return nil, false, errTooLarge(wanted, visible)
 	}
 	obj, ok := c.view.Get(c.ep.table, c.key())
-	return obj, ok, nil
+	if !ok {
+		return nil, false, nil
+	}
+	obj, err = c.ep.seen(obj)
+	return obj, err == nil, err
 }
 
 // errVersion is the answer of get and watch to a resourceVersion that is none.
@@ -70,28 +73,33 @@ func (c *call) list() (*Response, error) {
 			r.List.RemainingItemCount = &left
 		}
 	}
-	c.own(r)
-	return r, nil
+	return r, c.own(r)
 }
 
 // own makes the items of r the caller's, unless shared ones are wanted.
-func (c *call) own(r *Response) {
+func (c *call) own(r *Response) error {
+	if c.ep.Schema != nil {
+		if err := c.ep.seeAll(r); err != nil || !r.Shared {
+			return err
+		}
+	}
 	if v := c.ep.Version; v != nil {
 		items := make([]Object, len(r.Items))
 		for i, o := range r.Items {
 			items[i] = v.From(o)
 		}
 		r.Items, r.Shared = items, false
-		return
+		return nil
 	}
 	if c.req.Shared {
-		return
+		return nil
 	}
 	items := make([]Object, len(r.Items))
 	for i, o := range r.Items {
 		items[i] = o.DeepCopyObject().(Object)
 	}
 	r.Items, r.Shared = items, false
+	return nil
 }
 
 // find lists what sel selects, in the state that the request asks for:

@@ -13,7 +13,7 @@ import (
 type Resource struct {
 	Group, Version   string
 	Plural, Singular string
-	Kind             string
+	Kind, ListKind   string
 	Stored           schema.GroupVersionKind // what objects are kept as
 	Namespaced       bool
 	Custom           bool
@@ -22,6 +22,10 @@ type Resource struct {
 	ShortNames       []string
 	Categories       []string
 	Subresources     []Subresource
+
+	// Terminating says that the definition of a custom resource is being deleted:
+	// its objects can be read and deleted, but not written any more.
+	Terminating bool
 }
 
 // Subresource describes a subresource of a resource.
@@ -87,10 +91,14 @@ var (
 
 func describe(e *registry.Entry) Resource {
 	r := Resource{
-		Group: e.Served.Group, Version: e.Served.Version, Plural: e.Plural, Singular: e.Singular, Kind: e.Served.Kind,
-		Stored:     e.GroupVersionKind,
+		Group: e.Served.Group, Version: e.Served.Version, Plural: e.Plural, Singular: e.Singular, Kind: e.Served.Kind, ListKind: e.ListKind,
 		Namespaced: !e.Cluster, Custom: e.Custom, Typed: e.Typed(), Verbs: allVerbs,
 		ShortNames: e.ShortNames, Categories: e.Categories,
+		Stored: e.GroupVersionKind,
+	}
+	if e.Definition != nil {
+		r.Stored.Version = e.Definition.Storage
+		r.Terminating = e.Definition.Terminating
 	}
 	if e.Virtual != nil {
 		r.Verbs = e.Virtual

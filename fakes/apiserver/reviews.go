@@ -99,7 +99,7 @@ func (c *call) reviewAccess(obj Object) (*Response, error) {
 		errs = append(errs, validateLocal(r)...)
 	}
 	if len(errs) > 0 {
-		return nil, c.errInvalid("", errs)
+		return nil, c.errInvalid(c.ep.Kind.New(), errs)
 	}
 	if err := c.validateByHooks(admission.Create, obj, nil); err != nil {
 		return nil, err

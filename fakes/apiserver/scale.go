@@ -34,6 +34,14 @@ func (c *call) scaleOf(obj Object) *autoscalingv1.Scale {
 	return s
 }
 
+// checkScale refuses to show a scale where there is none.
+func (c *call) checkScale(obj Object) error {
+	if c.ep.Scale.Check == nil {
+		return nil
+	}
+	return c.ep.Scale.Check(obj)
+}
+
 func (c *call) dispatchScale() (*Response, error) {
 	switch c.req.Verb {
 	case Get:
@@ -43,6 +51,9 @@ func (c *call) dispatchScale() (*Response, error) {
 		}
 		if !ok {
 			return nil, c.errNotFound()
+		}
+		if err := c.checkScale(obj); err != nil {
+			return nil, err
 		}
 		return &Response{Code: http.StatusOK, Object: c.scaleOf(obj)}, nil
 	case Update:
@@ -73,7 +84,10 @@ func (c *call) dispatchScale() (*Response, error) {
 // rescale stores the replicas of the Scale that change makes of the present one.
 func (c *call) rescale(change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error)) (*Response, error) {
 	for {
-		old, ok := c.ep.table.Get(c.key())
+		old, ok, err := c.load(c.key())
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			return nil, c.errNotFound()
 		}

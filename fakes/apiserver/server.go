@@ -21,7 +21,11 @@ type Server struct {
 // NewServer returns an API server over st. Any number may share one store: each
 // has its own view of it (see [Server.Freeze]) and its own watches.
 func NewServer(st *Store, name string) *Server {
-	return &Server{store: st, name: name, view: st.data.View(), watches: map[*Watch]struct{}{}}
+	s := &Server{store: st, name: name, view: st.data.View(), watches: map[*Watch]struct{}{}}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.servers = append(st.servers, s)
+	return s
 }
 
 // New returns a store and one server over it, for tests that need no more.

@@ -25,8 +25,8 @@ import (
 // Store is the etcd of a fake cluster together with what all of its API servers
 // agree on: the kinds that are served, admission hooks and authorization.
 //
-// Kinds and hooks are registered before requests are made; all else is safe for
-// concurrent use.
+// Kinds, hooks and converters are registered before requests are made; all else is
+// safe for concurrent use.
 type Store struct {
 	opts  Options
 	data  *store.Store
@@ -36,12 +36,15 @@ type Store struct {
 	issuer  *tokens.Issuer
 	trusted map[string]*User // bearer tokens beside those of the issuer
 
+	definitions definitions
+
 	// endpoints that have been asked for; replaced as a whole when one is added.
 	endpoints atomic.Pointer[map[schema.GroupVersionResource]*endpoint]
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards what follows, and changes of endpoints
 	counters map[string]uint64
 	tables   map[schema.GroupResource]*store.Table
+	servers  []*Server
 }
 
 // endpoint is a served resource and where its objects are.
@@ -49,6 +52,10 @@ type endpoint struct {
 	*registry.Entry
 	table *store.Table
 	gr    schema.GroupResource // as requested
+	gone  atomic.Bool          // something else is served in its place, or nothing
+
+	// defines says that writes may concern a CustomResourceDefinition.
+	defines bool
 }
 
 // NewStore returns a store that holds nothing but the namespaces default,
@@ -62,6 +69,9 @@ func NewStore(opts Options) *Store {
 		tables:   map[schema.GroupResource]*store.Table{},
 	}
 	st.issuer = tokens.NewIssuer(opts.Clock, st.random)
+
+	st.definitions.converters = map[schema.GroupKind]Converter{}
+	st.definitions.served = map[string]served{}
 	st.endpoints.Store(&map[schema.GroupVersionResource]*endpoint{})
 	cfg := store.Config{History: opts.History}
 	if opts.Guard {
@@ -169,13 +179,16 @@ func (st *Store) endpoint(gvr schema.GroupVersionResource) (*endpoint, bool) {
 	if e, ok := (*st.endpoints.Load())[gvr]; ok {
 		return e, true
 	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
 	entry, ok := st.kinds.Lookup(gvr)
 	if !ok {
 		return nil, false
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	e := &endpoint{Entry: entry, table: st.table(entry.GroupResource()), gr: gvr.GroupResource()}
+	e := &endpoint{
+		Entry: entry, table: st.table(entry.GroupResource()), gr: gvr.GroupResource(),
+		defines: gvr == definitionResource || entry.Definition != nil && entry.Definition.Terminating,
+	}
 	next := maps.Clone(*st.endpoints.Load())
 	next[gvr] = e
 	st.endpoints.Store(&next)

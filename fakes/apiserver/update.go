@@ -34,7 +34,7 @@ var mainTarget = target{
 		return obj, c.ep.BeforeUpdate(c.rulesContext(), obj, old)
 	},
 	validate: func(c *call, obj, old Object, same bool) field.ErrorList {
-		if c.ep.ValidateUpdate == nil || same {
+		if c.ep.ValidateUpdate == nil || same && !c.ep.Revalidate {
 			return nil
 		}
 		return c.ep.ValidateUpdate(c.rulesContext(), obj, old)
@@ -54,9 +54,6 @@ var statusTarget = target{
 }
 
 func (c *call) update(t *target) (*Response, error) {
-	if c.ep.Unmodelled != "" {
-		return nil, errNotModelled(c.ep.Unmodelled)
-	}
 	if err := c.checkWriteOptions("UpdateOptions"); err != nil {
 		return nil, err
 	}
@@ -76,7 +73,10 @@ func (c *call) replace(t *target, obj Object) (*Response, error) {
 	key, uid := c.key(), obj.GetUID()
 	again := obj // what is left of obj for another try
 	for {
-		old, ok := c.ep.table.Get(key)
+		old, ok, err := c.load(key)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			if !t.creates || !c.ep.Write.PutCreates {
 				return nil, c.errNotFound()
@@ -136,7 +136,7 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 	if err := c.validateChange(t, obj, old, same); err != nil {
 		return nil, err
 	}
-	same = same && c.ep.SameRest(obj, old)
+	same = same && c.ep.SameRest(obj, old) && c.asStored(obj, old)
 	if err := c.validateByHooks(admission.Update, obj, old); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,8 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		return nil, err
 	}
 	if !c.dryRun {
-		if err := c.ep.table.Update(c.key(), obj, old); err != nil {
+		var err error
+		if obj, err = c.put(c.key(), obj, old); err != nil {
 			return nil, c.storageError(err)
 		}
 	}
@@ -181,7 +182,7 @@ func (c *call) validateChange(t *target, obj, old Object, same bool) error {
 	errs := c.ep.ValidateMetadataUpdate(obj, old)
 	errs = append(errs, t.validate(c, obj, old, same)...)
 	if len(errs) > 0 {
-		return c.errInvalid(obj.GetName(), tidy(errs))
+		return c.errInvalid(obj, tidy(errs))
 	}
 	if c.ep.Warn != nil {
 		c.warnings = append(c.warnings, c.ep.Warn(obj, old)...)
@@ -208,7 +209,7 @@ func (c *call) released(obj, old Object) bool {
 // old version; watchers see the state before, and never what this write changed.
 func (c *call) release(obj, old Object) (*Response, error) {
 	if !c.dryRun {
-		if _, err := c.ep.table.Delete(c.key(), old); err != nil {
+		if _, err := c.drop(c.key(), old); err != nil {
 			return nil, c.storageError(err)
 		}
 	}

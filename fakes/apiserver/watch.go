@@ -170,10 +170,32 @@ func (w *Watch) event(e store.Entry) Event {
 		return b
 	}
 	obj := e.Object
-	if v := w.ep.Version; v != nil {
+	switch v := w.ep.Version; {
+	case v != nil:
 		obj = v.From(obj)
+	case w.ep.Schema != nil:
+		var err error
+		if e.Kind == store.Deleted && w.ep.Definition.Since > 0 {
+			obj, err = w.ep.Schema.Load(obj) // its revision is that of the removal
+		} else {
+			obj, err = w.ep.seen(obj)
+		}
+		if err != nil {
+			return w.unreadable(err)
+		}
 	}
 	return Event{Type: eventTypes[e.Kind], Object: obj, Revision: e.Revision}
+}
+
+// unreadable is the ERROR event for an object that cannot be converted to the
+// version of the watch.
+func (w *Watch) unreadable(err error) Event {
+	var status *apierrors.StatusError
+	if !errors.As(asStatus(err), &status) {
+		return Event{Type: watch.Error}
+	}
+	s := status.Status()
+	return Event{Type: watch.Error, Status: &s}
 }
 
 // bookmark is an object that holds nothing but its kind and a resourceVersion.

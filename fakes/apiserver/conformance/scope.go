@@ -37,9 +37,6 @@ func excuse(excluded []Exclusion, c *Case, step *Step, d Difference) *Exclusion 
 const (
 	noApply         = "server-side apply is not modelled yet"
 	noManagedFields = "managed fields are not tracked yet"
-	noCRDs          = "custom resources are registered in Go, not by CustomResourceDefinitions yet"
-	noSchemas       = "custom resources have no schema yet"
-	noTables        = "table columns of this kind are not known yet"
 )
 
 // OutOfScope is what the fake does not get right yet, and why. Whatever is not
@@ -63,26 +60,10 @@ var OutOfScope = []Exclusion{
 	{Case: "178", Reason: noApply},
 	{Case: "190", Reason: noApply},
 
-	{Case: "120", Step: "crd", Reason: noCRDs},
-	{Case: "120", Step: "est", Reason: noCRDs},
 	{Case: "120", Step: "cr", Field: `fields["*"].metadata.managedFields`, Reason: noManagedFields},
 	{Case: "121", Step: "both", Field: `fields["metadata.managedFields"]`, Reason: noManagedFields},
-	{Case: "123", Step: "nospec", Reason: noSchemas},
-	{Case: "123", Step: "type", Reason: noSchemas},
-	{Case: "123", Step: "many", Reason: noSchemas},
-	{Case: "123", Step: "cel", Reason: noSchemas},
-	{Case: "123", Step: "ok", Reason: noSchemas},
-	{Case: "123", Step: "transition", Reason: noSchemas},
-	{Case: "123", Step: "wrongkind", Field: "status.", Reason: noSchemas},
-	{Case: "123", Step: "wrongver", Field: "warnings", Reason: noSchemas},
-	{Case: "124", Reason: "custom resources have one version yet"},
+	{Case: "124", Step: "getv1", Field: `fields["metadata.managedFields`, Reason: noManagedFields},
 	{Case: "126", Reason: noApply},
-	{Case: "127", Step: "before", Reason: noCRDs},
-	{Case: "127", Step: "del", Reason: noCRDs},
-	{Case: "127", Step: "held", Field: `fields["metadata.deletionTimestamp"]`, Reason: noCRDs},
-	{Case: "127", Step: "newcr", Reason: noCRDs},
-	{Case: "127", Step: "path", Reason: noCRDs},
-	{Case: "129", Step: "table", Reason: noTables},
 
 	{Case: "171", Reason: noApply},
 

@@ -96,8 +96,7 @@ func (tr *controlledTransport) settle() error {
 }
 
 // configuringTransport makes admission hooks of the webhook configurations that
-// a case creates, and kinds of its CustomResourceDefinitions, as the real server
-// does within a second.
+// a case creates, as the real server does within a second.
 type configuringTransport struct {
 	handler http.RoundTripper
 	store   *apiserver.Store
@@ -105,9 +104,6 @@ type configuringTransport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (tr *configuringTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodPost && r.URL.Path == definitionsPath {
-		return define(tr.store, r)
-	}
 	resp, err := tr.handler.RoundTrip(r)
 	if err != nil || r.Method != http.MethodPost || resp.StatusCode != http.StatusCreated ||
 		!strings.Contains(r.URL.Path, "webhookconfigurations") {

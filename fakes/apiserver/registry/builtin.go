@@ -1,19 +1,5 @@
 package registry
 
-import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
-// definitions can be asked for but not made: custom resources are registered in
-// Go.
-var definitions = &Kind{
-	GroupVersionKind: apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"),
-	Names:            Names{Plural: "customresourcedefinitions", ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}},
-	Cluster:          true,
-	Prototype:        &apiextensionsv1.CustomResourceDefinition{},
-	Generation:       SpecOnly,
-	Status:           &Status{},
-	Unmodelled:       "CustomResourceDefinitions; register the kind with Store.Register",
-}
-
 // Builtin returns the kinds that every cluster has and that are modelled here.
 func Builtin() []*Kind {
 	kinds := []*Kind{

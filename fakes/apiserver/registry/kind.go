@@ -32,9 +32,9 @@ type Kind struct {
 	// Prototype is an empty object of the kind's Go type; nil for unstructured.
 	Prototype Object
 
-	// Unmodelled names the feature that is missing if objects of this kind can
-	// be asked for but not written.
-	Unmodelled string
+	// Schema does what the schema of a CustomResourceDefinition demands when an
+	// object is read or written. Nil for kinds whose rules are written in Go.
+	Schema Schema
 
 	// Virtual lists the verbs of a kind of which nothing is stored: the server
 	// answers them out of what it knows. Nil means that objects are stored.
@@ -72,6 +72,13 @@ type Kind struct {
 	// Warn returns warnings about a valid write. Old is nil on create.
 	Warn func(obj, old Object) []string
 
+	// Deprecation is a warning that comes with every answer; empty means none.
+	Deprecation string
+
+	// Revalidate says that a write that changes nothing but metadata is validated
+	// as well.
+	Revalidate bool
+
 	// Fields are what the kind can be selected by, beside metadata.name and
 	// metadata.namespace. PlainFieldError says that an unknown one is refused
 	// in the words of a kind that declares fields of its own.
@@ -97,6 +104,7 @@ type Kind struct {
 type Names struct {
 	Plural     string
 	Singular   string
+	ListKind   string // empty means the kind with List behind it
 	ShortNames []string
 	Categories []string
 }
@@ -152,6 +160,9 @@ type Status struct {
 
 // Scale is a scale subresource.
 type Scale struct {
+	// Check returns why obj has no scale, or nil. A nil Check finds nothing wrong.
+	Check func(obj Object) error
+
 	Replicas    func(Object) int32
 	SetReplicas func(Object, int32)
 	Current     func(Object) int32  // status.replicas
@@ -184,6 +195,9 @@ func (k *Kind) complete() {
 	}
 	if k.Singular == "" {
 		k.Singular = lower(k.Kind)
+	}
+	if k.ListKind == "" {
+		k.ListKind = k.Kind + "List"
 	}
 }
 
@@ -343,6 +357,9 @@ type Context struct {
 
 	// DryRun says that nothing may be kept.
 	DryRun bool
+
+	// Definitions are the rules of CustomResourceDefinitions.
+	Definitions Definitions
 }
 
 // Peers reads objects of other kinds. What it returns is read-only.

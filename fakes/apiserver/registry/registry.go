@@ -4,18 +4,22 @@ import (
 	"fmt"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Registry is the set of kinds that a server serves: the built-in ones, which all
-// registries share, and its own. It is not safe for concurrent registration;
-// lookups may run at once with each other.
+// registries share, its own, and those that come and go with their definitions.
+// It is not safe for concurrent registration; lookups may run at once with each
+// other and with changes of definitions.
 type Registry struct {
 	base    *Registry // asked after the registry's own; nil for the built-in one
 	entries map[schema.GroupVersionResource]*Entry
 	kinds   map[schema.GroupVersionKind]*Entry
 	order   []*Entry
+
+	defined atomic.Pointer[defined] // asked last; replaced as a whole
 }
 
 // Entry is one served version of a kind.
@@ -23,6 +27,17 @@ type Entry struct {
 	*Kind
 	Served  schema.GroupVersionKind
 	Version *Version // nil if this is the stored version
+
+	// Definition is what the kind was defined by; nil if it was registered.
+	Definition *Definition
+}
+
+// Definition says which CustomResourceDefinition a kind has come from.
+type Definition struct {
+	Name        string // of the definition
+	Storage     string // the version in which objects are stored
+	Terminating bool   // the definition is being deleted: nothing new may be created
+	Since       uint64 // objects up to this revision may have been written under another schema
 }
 
 // Resource returns the group, version and plural that are served.
@@ -90,7 +105,9 @@ func (r *Registry) add(e *Entry) error {
 func (r *Registry) Lookup(gvr schema.GroupVersionResource) (*Entry, bool) {
 	e, ok := r.entries[gvr]
 	if !ok && r.base != nil {
-		return r.base.Lookup(gvr)
+		if e, ok = r.base.Lookup(gvr); !ok {
+			e, ok = r.definitions().entries[gvr]
+		}
 	}
 	return e, ok
 }
@@ -99,7 +116,9 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource) (*Entry, bool) {
 func (r *Registry) LookupKind(gvk schema.GroupVersionKind) (*Entry, bool) {
 	e, ok := r.kinds[gvk]
 	if !ok && r.base != nil {
-		return r.base.LookupKind(gvk)
+		if e, ok = r.base.LookupKind(gvk); !ok {
+			e, ok = r.definitions().kinds[gvk]
+		}
 	}
 	return e, ok
 }
@@ -110,6 +129,11 @@ func (r *Registry) Entries() []*Entry {
 	out := append([]*Entry(nil), r.order...)
 	if r.base != nil {
 		out = append(out, r.base.order...)
+		for _, e := range r.definitions().order {
+			if known, ok := r.Lookup(e.Resource()); ok && known == e { // not hidden by another
+				out = append(out, e)
+			}
+		}
 	}
 	sort.Slice(out, func(i, j int) bool {
 		a, b := out[i].Resource(), out[j].Resource()

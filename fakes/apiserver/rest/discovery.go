@@ -132,7 +132,8 @@ func verbsOf(res *apiserver.Resource) []string {
 	}
 	var out []string
 	for _, verb := range customOrder {
-		if slices.Contains(res.Verbs, verb) {
+		written := verb == "patch" || verb == "create" || verb == "update"
+		if slices.Contains(res.Verbs, verb) && !(written && res.Terminating) {
 			out = append(out, verb)
 		}
 	}

@@ -18,8 +18,9 @@ import (
 type encoder struct {
 	format format
 	// kind of the objects. Stored Go types do not carry it themselves.
-	kind  schema.GroupVersionKind
-	table tableOptions
+	kind     schema.GroupVersionKind
+	listKind string
+	table    tableOptions
 }
 
 // object is a single object, converted as the format says.
@@ -88,7 +89,7 @@ func (e *encoder) list(items []apiserver.Object, list metav1.ListMeta) ([]byte, 
 		return e.protobufList(items, list)
 	}
 	// Items of Go types have no kind in lists; custom resources bring theirs.
-	kind, item := e.kind.GroupVersion().WithKind(e.kind.Kind+"List"), func(obj apiserver.Object) ([]byte, error) { return json.Marshal(obj) }
+	kind, item := e.kind.GroupVersion().WithKind(e.listKind), func(obj apiserver.Object) ([]byte, error) { return json.Marshal(obj) }
 	if e.format.is(asMetadataList) {
 		kind, item = e.format.convert, e.metadata
 	}

@@ -102,7 +102,10 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 	if kind == nil {
 		return h.unknown(r, t, user)
 	}
-	if t.misplaced(kind) {
+	switch misplaced := t.misplaced(kind); {
+	case misplaced && kind.Custom:
+		return notFound(), nil
+	case misplaced:
 		return nil, errNoResource()
 	}
 	query := r.URL.Query()
@@ -125,7 +128,7 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 	if err := setOptions(req, query); err != nil {
 		return nil, err
 	}
-	e := &encoder{format: f, kind: objectKind}
+	e := &encoder{format: f, kind: objectKind, listKind: kind.ListKind}
 	if f.is(asTable) {
 		if e.table, err = h.tableOptions(r.Context(), query, kind, t); err != nil {
 			return nil, err
@@ -136,7 +139,9 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 	}
 	response, err := h.call(r.Context(), req)
 	if err != nil {
-		return nil, err
+		a := errorAnswer(r, err)
+		a.warn(response)
+		return a, nil
 	}
 	return respond(r, response, req, e)
 }
@@ -275,12 +280,20 @@ func respond(r *http.Request, response *apiserver.Response, req *apiserver.Reque
 	if err != nil {
 		return nil, err
 	}
+	a.warn(response)
+	return a, nil
+}
+
+// warn adds the warnings of a response, which may be nil.
+func (a *answer) warn(response *apiserver.Response) {
+	if response == nil {
+		return
+	}
 	for _, text := range response.Warnings {
 		if header, err := utilnet.NewWarningHeader(299, "-", text); err == nil {
 			a.header.Add("Warning", header)
 		}
 	}
-	return a, nil
 }
 
 // errorAnswer is an error as a Status, in a form that the client takes.

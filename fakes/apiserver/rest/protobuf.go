@@ -61,7 +61,7 @@ func (m marshaller) MarshalTo(data []byte) (int, error) { return m.MarshalToSize
 // protobufList is a list. The lists of all kinds are alike: metadata is field 1,
 // the items are field 2.
 func (e *encoder) protobufList(items []apiserver.Object, list metav1.ListMeta) ([]byte, error) {
-	kind := e.kind.GroupVersion().WithKind(e.kind.Kind + "List")
+	kind := e.kind.GroupVersion().WithKind(e.listKind)
 	l := &listMessage{head: &list, items: make([]message, 0, len(items))}
 	if e.format.is(asMetadataList) {
 		kind = e.format.convert
