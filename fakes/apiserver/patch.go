@@ -123,13 +123,9 @@ func (c *call) patched(old Object) (Object, error) {
 	return obj, nil
 }
 
-// settlePatched settles what patchedQuickly has made. The words of a patch that is
-// refused show the whole document, which is made only then.
+// settlePatched settles what patchedQuickly has made.
 func (c *call) settlePatched(obj Object) error {
 	unknown, err := c.coerce(obj)
-	if err == nil && len(unknown) > 0 && c.directive() != metav1.FieldValidationWarn {
-		err = runtime.NewStrictDecodingError(unknown)
-	}
 	if err != nil {
 		doc, failed := json.Marshal(obj)
 		if failed != nil {
@@ -147,7 +143,7 @@ func (c *call) settlePatched(obj Object) error {
 // patchedQuickly applies a merge patch without a detour through JSON, if there is
 // nothing unusual about it. The new object shares with old what did not change.
 func (c *call) patchedQuickly(old Object) (Object, bool) {
-	if c.req.PatchType != types.MergePatchType || !c.store.sharing(c.ep) {
+	if c.req.PatchType != types.MergePatchType || !c.store.sharing(c.ep) || c.ep.Schema != nil && c.directive() == metav1.FieldValidationStrict {
 		return nil, false
 	}
 	sent, ok := patch.Parse(c.req.Body)
