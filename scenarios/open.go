@@ -9,15 +9,15 @@ import (
 // Open builds the world of a file and leaves it open, to be driven from outside: see
 // [sim.Open]. The story is told and background faults strike as time passes; once the
 // story is told and faults have ceased the world just goes on. Adjust may change what
-// the world is made of.
-func (r *Registry) Open(file *File, seed uint64, adjust func(*sim.Options)) (*World, error) {
+// the world is made of, and furnish adds to what is in it, before anything else.
+func (r *Registry) Open(file *File, seed uint64, adjust func(*sim.Options), furnish sim.Build) (*sim.World, error) {
 	options := r.options(file, seed)
 	adjust(&options)
-	var w *World
-	if _, err := sim.Open(options, seed, r.build(file, &w)); err != nil {
-		return nil, err
-	}
-	return w, nil
+	build := r.build(file, nil)
+	return sim.Open(options, seed, func(w *sim.World) {
+		furnish(w)
+		build(w)
+	})
 }
 
 // ParseFault reads one fault for an open world as a startFault step has it: its

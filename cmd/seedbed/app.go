@@ -32,6 +32,7 @@ type app struct {
 	out, err io.Writer
 	terminal bool // err is a terminal: progress may be shown
 	colour   bool
+	up       func() // called when a cluster is served; may be nil
 }
 
 // exit ends the command with a code. What there is to say has been said, unless
@@ -100,7 +101,8 @@ func (a *app) command() *cobra.Command {
   seedbed run safe-rotation            one of them; seedbed list scenarios
   seedbed run my.yaml --seeds 1000     one of your own, 1,000 histories
   seedbed check scenarios/             only validate
-  seedbed replay FILE                  repeat one history, step for step`,
+  seedbed replay FILE                  repeat one history, step for step
+  seedbed serve                        a simulated cluster for kubectl`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -113,7 +115,8 @@ func (a *app) command() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
-	root.AddCommand(a.runCommand(), a.replayCommand(), a.checkCommand(), a.listCommand(), a.fidelityCommand(), a.schemaCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.replayCommand(), a.checkCommand(), a.listCommand(), a.fidelityCommand(), a.schemaCommand(), a.versionCommand(),
+		a.serveCommand(), a.ctlCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetOut(a.out)
 	root.SetErr(a.err)

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/serve"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 func (a *app) replayCommand() *cobra.Command {
@@ -18,6 +21,8 @@ func (a *app) replayCommand() *cobra.Command {
 		Short: "Repeat the run of a replay file and tell its whole story",
 		Long: `Repeat the run of a replay file, step for step, and tell its whole story.
 The file holds the scenario and every choice of the run; nothing else is needed.
+The journal of a live run, which seedbed serve --journal has kept, is repeated in
+the same way: with everything that clients did, at the time at which they did it.
 
 Exit codes: 0 no property was violated; 1 a property was violated; 2 bad input;
 3 the run did not repeat as recorded.`,
@@ -25,6 +30,9 @@ Exit codes: 0 no property was violated; 1 a property was violated; 2 bad input;
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return badInput("seedbed replay takes one replay file; %d were given", len(args))
+			}
+			if serve.IsJournal(args[0]) {
+				return a.replayJournal(args[0], trace)
 			}
 			return a.replay(args[0], trace)
 		},
@@ -36,19 +44,52 @@ Exit codes: 0 no property was violated; 1 a property was violated; 2 bad input;
 	return cmd
 }
 
+// replayJournal repeats a live run.
+func (a *app) replayJournal(path, trace string) error {
+	journal, err := os.Open(path)
+	if err != nil {
+		return badInput("%v", err)
+	}
+	defer journal.Close()
+	got, err := serve.Replay(a.registry, journal)
+	if got == nil {
+		return badInput("%s: %v", path, err)
+	}
+	if err := writeTrace(trace, got.Records); err != nil {
+		return err
+	}
+	var b strings.Builder
+	scenarios.WriteStory(&b, got.Records, 0)
+	fmt.Fprintf(a.out, "%sthe live run of seed %d, %s of virtual time: %s, hash %s\n",
+		b.String(), got.World.Seed, got.End.At.Round(time.Millisecond), scenarios.Count(got.End.Steps, "step"), got.End.Hash)
+	if err != nil {
+		return &exit{exitEngine, err.Error()}
+	}
+	return nil
+}
+
+// writeTrace writes a trace into a file, if one is named.
+func writeTrace(path string, records []engine.Record) error {
+	if path == "" {
+		return nil
+	}
+	out, err := os.Create(path)
+	if err != nil {
+		return badInput("--trace: %v", err)
+	}
+	if err := errors.Join(scenarios.WriteTrace(out, records), out.Close()); err != nil {
+		return badInput("--trace: %v", err)
+	}
+	return nil
+}
+
 func (a *app) replay(path, trace string) error {
 	f, err := a.registry.Replay(path)
 	if f == nil {
 		return badInput("%v", err)
 	}
-	if trace != "" {
-		out, err := os.Create(trace)
-		if err != nil {
-			return badInput("--trace: %v", err)
-		}
-		if err := errors.Join(scenarios.WriteTrace(out, f.Records), out.Close()); err != nil {
-			return badInput("--trace: %v", err)
-		}
+	if err := writeTrace(trace, f.Records); err != nil {
+		return err
 	}
 	fmt.Fprint(a.out, scenarios.Style{Colour: a.colour}.Replay(f))
 	switch {

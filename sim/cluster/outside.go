@@ -65,6 +65,9 @@ func (v *Visitor) Call(req *apiserver.Request) (*apiserver.Response, error) {
 	if r.err == nil {
 		r.carryOut()
 	}
+	if req.Name == "" && r.resp != nil && r.resp.Object != nil { // only the answer knows the name
+		r.key = keyText(req.Resource.Resource, req.Namespace, r.resp.Object.GetName())
+	}
 	r.cluster.traceCall(r)
 	v.strike(v.client.sites.reply, r)
 	if r.cut != whole {

@@ -120,6 +120,7 @@ func (d *Driver) drive(ctx context.Context) error {
 			d.serve(j)
 		case <-timer.C:
 		case <-ctx.Done():
+			d.advance() // time has passed, though nothing was due
 			return nil
 		}
 	}
@@ -170,6 +171,10 @@ func (d *Driver) serve(j job) {
 func (d *Driver) Do(ctx context.Context, f func(c *cluster.Cluster)) error {
 	return d.post(ctx, func() { f(d.c) })
 }
+
+// Gate runs f between two pieces of the run, for those who know nothing of the
+// cluster. As with Do, f must not change it.
+func (d *Driver) Gate(ctx context.Context, f func()) error { return d.post(ctx, f) }
 
 // post hands f to the goroutine of Run and waits for it.
 func (d *Driver) post(ctx context.Context, f func()) error {
