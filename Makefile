@@ -15,7 +15,7 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build run test test-real score testenv-all lint fmt bench fuzz picture record-openapi clean help FORCE
+.PHONY: build run test test-real score testenv-all lint fmt bench load fuzz picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
@@ -32,7 +32,7 @@ test: $(tools)/gotestsum ## Run all tests
 # The programs are built once, into the user's cache folder.
 test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, which the first time is built (10 minutes on two cores)
 	$(GO) run ./realmode/testenv/cmd/testenv build
-	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/...
+	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/... ./cmd/seedbed
 
 testenv-all: ## Build every program of a real cluster, up to kubelet and containerd
 	$(GO) run ./realmode/testenv/cmd/testenv build all
@@ -55,6 +55,9 @@ bench: $(tools)/benchstat ## Run all benchmarks, peers beside ours (COUNT, BENCH
 		| grep --line-buffered -v -e 'no test files' -e '^PASS$$' | tee $(out)/bench.txt
 	$(tools)/benchstat $(out)/bench.txt
 	cd .ci/checks && $(GO) run ./cmd/benchtargets <../../$(out)/bench.txt
+
+load: ## Hold 10,000 pods and 200 watches, seedbed serve beside a real kube-apiserver
+	SEEDBED_LOAD=1 $(GO) test -count=1 -timeout 30m -run '^TestLoad$$' ./cmd/seedbed
 
 fuzz: ## Fuzz every native fuzz target for FUZZTIME each
 	.ci/fuzz $(strip $(FUZZTIME))

@@ -53,6 +53,7 @@ func (w *World) Open(r *scenarios.Registry, sink func(engine.Record)) (*Opened, 
 	if w.Scenario == "" {
 		options := sim.Options{Name: "an empty cluster", Cluster: cluster.Config{Nodes: w.Nodes}}
 		w.adjust(&options, sink)
+		options.Cluster.API.RBAC = true // a scenario says so itself
 		open, err := sim.Open(options, w.Seed, w.furnish)
 		if err != nil {
 			return nil, err
