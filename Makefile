@@ -15,7 +15,7 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build run test test-real score testenv-all lint fmt bench load fuzz picture record-openapi clean help FORCE
+.PHONY: build run test test-real score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
@@ -76,6 +76,12 @@ picture: build ## Draw the runs in the README anew (.github/run.svg)
 
 record-openapi: ## Record the OpenAPI documents of a real API server anew (URL, TOKEN)
 	$(GO) test ./fakes/apiserver/rest/openapi -count=1 -v -run 'TestRecord|TestVersion2' -args -record $(URL) -token $(TOKEN)
+
+N    ?= 100    # sequences of random calls
+SEED ?=        # of the first; a fresh one, which is printed, if empty
+
+fidelity: build ## Make N sequences of random calls on the fake and a real API server, and compare (SEED)
+	bin/seedbed fidelity random --sequences $(strip $(N)) $(if $(strip $(SEED)),--seed $(strip $(SEED)))
 
 clean: ## Remove everything that was built
 	rm -rf bin $(tools) $(out)

@@ -28,7 +28,7 @@ func (a *app) fidelityCommand() *cobra.Command {
 			return unknownCommand(cmd, args[0])
 		},
 	}
-	cmd.AddCommand(a.casesCommand())
+	cmd.AddCommand(a.casesCommand(), a.randomCommand())
 	return cmd
 }
 

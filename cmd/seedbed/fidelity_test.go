@@ -65,3 +65,12 @@ func TestMistakesInCasesAreBadInput(t *testing.T) {
 	seedbed(t, "fidelity", "cases", "testdata/cases", "--against", "real", "--assets", "x", "--token", "t").wants(t, exitBadInput, "write that as well")
 	seedbed(t, "fidelity", "case").wants(t, exitBadInput, `did you mean "cases"`)
 }
+
+func TestMistakesInRandomCallsAreBadInput(t *testing.T) {
+	seedbed(t, "fidelity", "random", "--sequences", "0").wants(t, exitBadInput, "1 or more")
+	seedbed(t, "fidelity", "random", "--calls", "0").wants(t, exitBadInput, "1 or more")
+	seedbed(t, "fidelity", "random", "--workers", "0").wants(t, exitBadInput, "1 or more")
+	seedbed(t, "fidelity", "random", "--resources", "v1/pod").wants(t, exitBadInput, "no calls about that are known", "v1/pods")
+	seedbed(t, "fidelity", "random", "--url", "http://127.0.0.1:1", "--full").wants(t, exitBadInput, "kube-controller-manager")
+	seedbed(t, "fidelity", "random", "--url", "http://127.0.0.1:1", "--sequences", "1").wants(t, exitEngine, "real server", "connection refused")
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -117,8 +118,10 @@ func (f *serverFlags) open() *realServer {
 type realServer struct {
 	flags    *serverFlags
 	webhooks *fidelity.WebhookServer
-	servers  map[bool]*testenv.Server // with controllers, and without
 	runs     atomic.Int64
+
+	mu      sync.Mutex
+	servers map[bool]*testenv.Server // with controllers, and without
 }
 
 func (s *realServer) target(ctx context.Context, c *conformance.Case) (conformance.Target, error) {
@@ -145,6 +148,8 @@ func (s *realServer) given(t *conformance.Target, c *conformance.Case) (err erro
 }
 
 func (s *realServer) started(ctx context.Context, t *conformance.Target, c *conformance.Case) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	server, ok := s.servers[c.Full()]
 	if !ok {
 		var err error

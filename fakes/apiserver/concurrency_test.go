@@ -76,7 +76,7 @@ func TestRule02ReadsAreAsNewAsTheyAsk(t *testing.T) {
 		t.Errorf("details %+v", s.Details)
 	}
 	a.refused(a.request(apiserver.List, configMaps, "", version("abc")), 400, "BadRequest",
-		`invalid resource version: strconv.ParseUint: parsing "abc": invalid syntax`)
+		`invalid resource version: resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax`)
 	a.refused(a.request(apiserver.List, configMaps, "", match("Exact")), 422, "Invalid",
 		`ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided`)
 }

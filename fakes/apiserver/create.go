@@ -59,10 +59,12 @@ func (c *call) insert(obj Object) (*Response, error) {
 		return nil, err
 	}
 	key := store.Key{Namespace: c.ns, Name: obj.GetName()}
-	if rv, err := parseVersion(obj.GetResourceVersion()); err == nil && rv != 0 {
-		return nil, errPlain("resourceVersion should not be set on objects to be created")
+	if !c.dryRun { // a dry run neither looks at the version nor clears it
+		if rv, err := parseVersion(obj.GetResourceVersion()); err == nil && rv != 0 {
+			return nil, errPlain("resourceVersion should not be set on objects to be created")
+		}
+		obj.SetResourceVersion("")
 	}
-	obj.SetResourceVersion("")
 	c.ep.Shape().Normalize(obj)
 	if err := c.checkSize(obj); err != nil {
 		return nil, err

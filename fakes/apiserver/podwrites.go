@@ -66,6 +66,9 @@ func (c *call) bind() (*Response, error) {
 	if err := c.readInto(b, corev1.SchemeGroupVersion.WithKind("Binding")); err != nil {
 		return nil, err
 	}
+	if b.Name == "" {
+		b.Name = c.req.Name
+	}
 	if b.Name != c.req.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
 	}
@@ -130,6 +133,9 @@ func (c *call) evict() (*Response, error) {
 	e := &policyv1.Eviction{}
 	if err := c.readInto(e, policyv1.SchemeGroupVersion.WithKind("Eviction")); err != nil {
 		return nil, err
+	}
+	if e.Name == "" {
+		e.Name = c.req.Name
 	}
 	if e.Name != c.req.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")

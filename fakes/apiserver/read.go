@@ -117,7 +117,7 @@ func (c *call) find(sel chosen) (store.Result, error) {
 	case req.Continue != "":
 		return c.resume(q)
 	case err != nil:
-		return store.Result{}, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
+		return store.Result{}, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: resourceVersion: Invalid value: %q: %v", req.ResourceVersion, err))
 	case req.ResourceVersion == "":
 		return c.ep.table.List(q)
 	case wanted == 0:

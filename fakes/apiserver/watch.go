@@ -205,6 +205,9 @@ func (w *Watch) bookmark(revision uint64) Event {
 		obj.GetObjectKind().SetGroupVersionKind(w.ep.Served)
 	}
 	obj.SetResourceVersion(strconv.FormatUint(revision, 10))
+	if s := w.ep.Scale; s != nil && w.ep.Typed() {
+		s.SetReplicas(obj, 0) // a real server makes it of a type where this is no pointer
+	}
 	return Event{Type: watch.Bookmark, Object: obj, Revision: revision}
 }
 

@@ -57,7 +57,7 @@ func (sc *scope) variable(name string) (string, error) {
 	}
 	answer, ok := sc.answers[head]
 	if !ok {
-		return "", fmt.Errorf("${%s}: no answer of step %q", name, head)
+		return "", fmt.Errorf("${%s}: %w", name, &MissingAnswer{head})
 	}
 	value, err := Lookup(answer, path)
 	if err != nil {
@@ -106,8 +106,8 @@ func (sc *scope) value(v any) (any, error) {
 // based is the whole answer of a step with the given paths set.
 func (sc *scope) based(step string, changes map[string]any) (any, error) {
 	object, ok := deepCopy(sc.answers[step]).(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("${base}: step %q has no object as answer", step)
+	if !ok || object["kind"] == "Status" {
+		return nil, fmt.Errorf("${base}: %w", &MissingAnswer{step})
 	}
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
 		if path == baseMember {

@@ -13,6 +13,9 @@ var deployments = &Kind{
 	Prototype:        &appsv1.Deployment{},
 	Generation:       SpecOrAnnotations,
 	Default:          func(obj Object) { defaultDeployment(&obj.(*appsv1.Deployment).Spec) },
+	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
+		return &obj.(*appsv1.Deployment).Spec.Template, templatePath
+	}),
 	Status: &Status{KeepLabels: true, Validate: func(_ *Context, obj, _ Object) field.ErrorList {
 		s := &obj.(*appsv1.Deployment).Status
 		return replicaStatus(s.Replicas, map[string]int32{

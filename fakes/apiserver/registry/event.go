@@ -5,6 +5,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -16,6 +17,7 @@ var events = &Kind{
 	GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"),
 	Names:            Names{Plural: "events", ShortNames: []string{"ev"}},
 	Prototype:        &corev1.Event{},
+	Naming:           pathName,
 	Write:            WriteRules{PutCreates: true},
 	Delete:           DeleteRules{NoGC: true},
 	PlainFieldError:  true,
@@ -120,6 +122,11 @@ func validateEvent(e *corev1.Event, version schema.GroupVersion) field.ErrorList
 	} {
 		if f.value == "" {
 			errs = append(errs, field.Required(field.NewPath(f.name), ""))
+			if f.name == controller { // which must also be a name
+				for _, msg := range validation.IsQualifiedName("") {
+					errs = append(errs, field.Invalid(field.NewPath(f.name), "", msg))
+				}
+			}
 		} else if len(f.value) > 128 {
 			errs = append(errs, field.Invalid(field.NewPath(f.name), "", "can have at most 128 characters"))
 		}

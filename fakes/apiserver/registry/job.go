@@ -165,6 +165,9 @@ var cronJobs = &Kind{
 func validateCronJob(s *batchv1.CronJobSpec) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
+	if d := s.StartingDeadlineSeconds; d != nil && *d < 0 {
+		errs = append(errs, field.Invalid(p.Child("startingDeadlineSeconds"), *d, "must be greater than or equal to 0"))
+	}
 	if s.Schedule == "" {
 		errs = append(errs, field.Required(p.Child("schedule"), ""))
 	} else if err := checkSchedule(s.Schedule); err != nil {

@@ -10,12 +10,26 @@ var leases = &Kind{
 	Names:            Names{Plural: "leases"},
 	Prototype:        &coordinationv1.Lease{},
 	Write:            WriteRules{PutCreates: true, PutNeedsVersion: true},
+	PrepareCreate:    func(_ *Context, obj Object) { dropCoordination(obj, &coordinationv1.Lease{}) },
+	PrepareUpdate:    func(_ *Context, obj, old Object) { dropCoordination(obj, old) },
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		return validateLease(&obj.(*coordinationv1.Lease).Spec)
 	},
 	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList {
 		return validateLease(&obj.(*coordinationv1.Lease).Spec)
 	},
+}
+
+// dropCoordination drops the fields of coordinated leader election, a feature
+// that is off.
+func dropCoordination(obj, old Object) {
+	s, was := &obj.(*coordinationv1.Lease).Spec, &old.(*coordinationv1.Lease).Spec
+	if was.Strategy == nil {
+		s.Strategy = nil
+	}
+	if was.PreferredHolder == nil {
+		s.PreferredHolder = nil
+	}
 }
 
 func validateLease(s *coordinationv1.LeaseSpec) field.ErrorList {

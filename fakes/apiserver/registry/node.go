@@ -167,6 +167,12 @@ func validateClaim(s *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	if _, ok := s.Resources.Requests[corev1.ResourceStorage]; !ok {
 		errs = append(errs, field.Required(p.Child("resources").Key(string(corev1.ResourceStorage)), ""))
 	}
+	for _, m := range s.AccessModes {
+		errs = append(errs, oneOf(p.Child("accessModes"), m, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)...)
+	}
+	if s.VolumeMode != nil {
+		errs = append(errs, oneOf(p.Child("volumeMode"), *s.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
+	}
 	return errs
 }
 

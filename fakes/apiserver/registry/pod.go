@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -43,6 +44,16 @@ var pods = &Kind{
 	},
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		return validatePodUpdate(obj.(*corev1.Pod), old.(*corev1.Pod))
+	},
+	Warn: func(obj, old Object) []string {
+		if old != nil {
+			return nil // nothing that is warned of may change
+		}
+		out := warnPodSpec(&obj.(*corev1.Pod).Spec, field.NewPath("spec"))
+		if msgs := validation.IsDNS1123Label(obj.GetName()); len(msgs) > 0 {
+			out = append([]string{fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", msgs)}, out...)
+		}
+		return out
 	},
 }
 
@@ -193,6 +204,9 @@ func admitPod(c *Context, obj, old Object) error {
 		}
 		if err := prioritize(c, p); err != nil {
 			return err
+		}
+		if p.Spec.Overhead != nil && p.Spec.RuntimeClassName == nil {
+			return forbidden(podResource, p, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 		}
 	} else {
 		was := old.(*corev1.Pod)

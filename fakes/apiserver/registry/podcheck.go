@@ -50,7 +50,13 @@ func validatePodSpec(s *corev1.PodSpec, p *field.Path) field.ErrorList {
 	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
 		errs = append(errs, field.Invalid(p.Child("activeDeadlineSeconds"), *d, validation.InclusiveRangeError(1, math.MaxInt32)))
 	}
+	if s.DNSPolicy == corev1.DNSNone && s.DNSConfig == nil {
+		errs = append(errs, field.Required(p.Child("dnsConfig"), "must provide `dnsConfig` when `dnsPolicy` is None"))
+	}
 	errs = append(errs, validateTolerations(s.Tolerations, p.Child("tolerations"))...)
+	for i := range s.TopologySpreadConstraints {
+		errs = append(errs, validateSpread(&s.TopologySpreadConstraints[i], p.Child("topologySpreadConstraints").Index(i))...)
+	}
 	return errs
 }
 
@@ -112,6 +118,10 @@ func validateContainers(list []corev1.Container, volumes, taken map[string]bool,
 		}
 		errs = append(errs, oneOf(at.Child("imagePullPolicy"), c.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
 		errs = append(errs, validateResources(&c.Resources, at.Child("resources"))...)
+		if sc := c.SecurityContext; sc != nil && sc.Privileged != nil && *sc.Privileged {
+			// Nobody may, unless kube-apiserver is told to allow it.
+			errs = append(errs, field.Forbidden(at.Child("securityContext", "privileged"), "disallowed by cluster policy"))
+		}
 		if taken[c.Name] {
 			errs = append(errs, field.Duplicate(at.Child("name"), c.Name))
 		}

@@ -26,7 +26,11 @@ func validateBudget(s *policyv1.PodDisruptionBudgetSpec) field.ErrorList {
 	if s.MinAvailable != nil && s.MaxUnavailable != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("spec"), *s, "minAvailable and maxUnavailable cannot be both set")}
 	}
-	return nil
+	var errs field.ErrorList
+	if p := s.UnhealthyPodEvictionPolicy; p != nil {
+		errs = oneOf(field.NewPath("spec", "unhealthyPodEvictionPolicy"), *p, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)
+	}
+	return errs
 }
 
 var autoscalers = &Kind{

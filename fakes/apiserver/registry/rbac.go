@@ -44,7 +44,7 @@ func validateRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 	for i := range rules {
 		r, p := &rules[i], field.NewPath("rules").Index(i)
 		if len(r.Verbs) == 0 {
-			errs = append(errs, field.Required(p.Child("verbs"), "verbs must contain at least one value"))
+			errs = append(errs, field.Required(p.Child("verbs"), ""))
 		}
 		if len(r.NonResourceURLs) > 0 {
 			if namespaced {
@@ -77,11 +77,11 @@ var roleBindings = &Kind{
 	},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		b := obj.(*rbacv1.RoleBinding)
-		return validateBinding(&b.RoleRef, b.Subjects, "ClusterRole", "Role")
+		return validateBinding(&b.RoleRef, b.Subjects, "Role", "ClusterRole")
 	},
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		b, was := obj.(*rbacv1.RoleBinding), old.(*rbacv1.RoleBinding)
-		return append(validateBinding(&b.RoleRef, b.Subjects, "ClusterRole", "Role"), fixedRole(b.RoleRef, was.RoleRef)...)
+		return append(validateBinding(&b.RoleRef, b.Subjects, "Role", "ClusterRole"), fixedRole(b.RoleRef, was.RoleRef)...)
 	},
 }
 
@@ -145,7 +145,7 @@ func validateBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject, kinds ...st
 			}
 		case rbacv1.UserKind, rbacv1.GroupKind:
 		default:
-			errs = append(errs, field.NotSupported(at.Child("kind"), s.Kind, []string{"Group", "ServiceAccount", "User"}))
+			errs = append(errs, field.NotSupported(at.Child("kind"), s.Kind, []string{"ServiceAccount", "User", "Group"}))
 		}
 	}
 	return errs

@@ -42,6 +42,7 @@ var services = &Kind{
 	PrepareUpdate:  keepAddresses,
 	Validate:       func(c *Context, obj Object) field.ErrorList { return validateNewService(c, obj.(*corev1.Service)) },
 	ValidateUpdate: validateServiceUpdate,
+	Warn:           warnService,
 }
 
 func defaultService(s *corev1.ServiceSpec) {
@@ -98,6 +99,11 @@ func allocate(c *Context, s *corev1.Service) field.ErrorList {
 	}
 	if len(spec.ClusterIPs) == 0 {
 		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 && len(spec.IPFamilies) == 0 && spec.IPFamilyPolicy == nil {
+		// Whoever writes its endpoints may do so in any family.
+		spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		fill(&spec.IPFamilyPolicy, corev1.IPFamilyPolicyRequireDualStack)
 	}
 	if len(spec.IPFamilies) == 0 {
 		spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
@@ -171,6 +177,8 @@ func keepAddresses(_ *Context, obj, old Object) {
 		s.ClusterIP, s.ClusterIPs = was.ClusterIP, was.ClusterIPs
 	} else if s.ClusterIP == was.ClusterIP && len(s.ClusterIPs) == 0 {
 		s.ClusterIPs = was.ClusterIPs
+	} else if s.ClusterIP != "" && s.ClusterIP != was.ClusterIP && (len(s.ClusterIPs) == 0 || slices.Equal(s.ClusterIPs, was.ClusterIPs)) {
+		s.ClusterIPs = []string{s.ClusterIP}
 	}
 	if len(s.IPFamilies) == 0 {
 		s.IPFamilies = was.IPFamilies
@@ -191,7 +199,7 @@ func keepAddresses(_ *Context, obj, old Object) {
 
 func validateServiceSpec(s *corev1.ServiceSpec) field.ErrorList {
 	p := field.NewPath("spec")
-	var errs field.ErrorList
+	errs := validateServiceExtras(s, p)
 	if len(s.Ports) == 0 && s.ClusterIP != corev1.ClusterIPNone && s.Type != corev1.ServiceTypeExternalName {
 		errs = append(errs, field.Required(p.Child("ports"), ""))
 	}
@@ -220,6 +228,11 @@ func validateServiceSpec(s *corev1.ServiceSpec) field.ErrorList {
 }
 
 func validateNewService(c *Context, s *corev1.Service) field.ErrorList {
+	if s.Name == "" && s.Spec.ClusterIP == "" && s.Spec.Type != corev1.ServiceTypeExternalName {
+		// Allocation comes first, and fails for who has no name.
+		return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), []string{""}, fmt.Sprintf(
+			"failed to allocate IP: IPAddress.networking.k8s.io %q is invalid: spec.parentRef.name: Required value", freeAddress(c)))}
+	}
 	errs := validateServiceSpec(&s.Spec)
 	if len(errs) > 0 {
 		return errs

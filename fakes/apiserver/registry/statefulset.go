@@ -5,6 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -15,7 +16,10 @@ var statefulSets = &Kind{
 	Generation:       SpecOnly,
 	Naming:           apivalidation.NameIsDNSLabel,
 	Default:          func(obj Object) { defaultStatefulSet(&obj.(*appsv1.StatefulSet).Spec) },
-	Status:           &Status{},
+	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
+		return &obj.(*appsv1.StatefulSet).Spec.Template, templatePath
+	}),
+	Status: &Status{},
 	Scale: &Scale{
 		Replicas:    func(o Object) int32 { return value(o.(*appsv1.StatefulSet).Spec.Replicas) },
 		SetReplicas: func(o Object, n int32) { o.(*appsv1.StatefulSet).Spec.Replicas = &n },
@@ -100,9 +104,12 @@ var daemonSets = &Kind{
 	Prototype:        &appsv1.DaemonSet{},
 	Generation:       SpecOnly,
 	Default:          func(obj Object) { defaultDaemonSet(&obj.(*appsv1.DaemonSet).Spec) },
-	Status:           &Status{},
-	PrepareCreate:    func(_ *Context, obj Object) { setTemplateGeneration(obj, "1") },
-	PrepareUpdate:    countTemplates,
+	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
+		return &obj.(*appsv1.DaemonSet).Spec.Template, templatePath
+	}),
+	Status:        &Status{},
+	PrepareCreate: func(_ *Context, obj Object) { setTemplateGeneration(obj, "1") },
+	PrepareUpdate: countTemplates,
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		return validateDaemonSet(&obj.(*appsv1.DaemonSet).Spec)
 	},
@@ -131,6 +138,9 @@ func validateDaemonSet(s *appsv1.DaemonSetSpec) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := templateSelector(s.Selector, s.Template.Labels, p, "daemonset")
 	errs = append(errs, runningTemplate(&s.Template, p.Child("template"), "DaemonSet")...)
+	if r := s.UpdateStrategy.RollingUpdate; r != nil && r.MaxSurge != nil && r.MaxUnavailable != nil && *r.MaxSurge != intstr.FromInt32(0) && *r.MaxUnavailable != intstr.FromInt32(0) {
+		errs = append(errs, field.Invalid(p.Child("updateStrategy", "rollingUpdate", "maxSurge"), *r.MaxSurge, "may not be set when maxUnavailable is non-zero"))
+	}
 	errs = append(errs, nonNegative(s.MinReadySeconds, p.Child("minReadySeconds"))...)
 	return append(errs, optionalNonNegative(s.RevisionHistoryLimit, p.Child("revisionHistoryLimit"))...)
 }

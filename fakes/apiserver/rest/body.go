@@ -108,6 +108,9 @@ func decodeDeleteOptions(body []byte, kind string, into *metav1.DeleteOptions) (
 		gvk = *sent
 	}
 	if gvk.Kind != "" && gvk.Kind != "DeleteOptions" {
+		if gvk.Version == "" {
+			gvk.Group, gvk.Version = metav1.GroupName, metav1.Unversioned.Version // those of DeleteOptions
+		}
 		return apierrors.NewBadRequest(fmt.Sprintf("no kind %q is registered for version %q in scheme %q",
 			gvk.Kind, gvk.GroupVersion(), "pkg/runtime/scheme.go:111"))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,7 @@ func (e *encoder) object(obj apiserver.Object) ([]byte, error) {
 	case asMetadata:
 		return e.metadata(obj)
 	case asMetadataList:
-		return nil, errNotAList(obj)
+		return nil, errNotAList(e.kind)
 	case asTable:
 		return e.tableOfOne(obj)
 	}
@@ -81,7 +82,7 @@ func (e *encoder) metadata(obj apiserver.Object) ([]byte, error) {
 func (e *encoder) list(items []apiserver.Object, list metav1.ListMeta) ([]byte, error) {
 	switch e.format.convert.Kind {
 	case asMetadata:
-		return nil, errIsList()
+		return nil, errIsList(e.kind)
 	case asTable:
 		return e.tableOf(items, list)
 	}
@@ -110,6 +111,9 @@ func (e *encoder) list(items []apiserver.Object, list metav1.ListMeta) ([]byte, 
 		out.Write(data)
 	}
 	out.WriteString(`]}`)
+	if len(items) == 0 && e.format.is(asMetadataList) {
+		return bytes.Replace(out.Bytes(), []byte(`"items":[]`), []byte(`"items":null`), 1), nil // so a real server says it
+	}
 	return out.Bytes(), nil
 }
 
@@ -140,12 +144,21 @@ func (f *format) finish(data []byte) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-func errNotAList(obj apiserver.Object) error {
+func errNotAList(kind schema.GroupVersionKind) error {
 	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-		"you requested %s, but the requested object is not a list (%T)", asMetadataList, obj)
+		"you requested %s, but the requested object is not a list (%s)", asMetadataList, internalType(kind, ""))
 }
 
-func errIsList() error {
+func errIsList(kind schema.GroupVersionKind) error {
 	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-		"you requested %s, but the requested object is a list", asMetadata)
+		"you requested %s, but the requested object is a list (%s)", asMetadata, internalType(kind, "List"))
+}
+
+// internalType is the Go type in which a real server holds a built-in kind.
+func internalType(kind schema.GroupVersionKind, suffix string) string {
+	group, _, _ := strings.Cut(kind.Group, ".")
+	if group == "" {
+		group = "core"
+	}
+	return "*" + group + "." + kind.Kind + suffix
 }
