@@ -61,6 +61,13 @@ func (s *Server) Restart() {
 	}
 }
 
+// Watching returns how many watches are open.
+func (s *Server) Watching() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.watches)
+}
+
 // Call implements Caller: it is Do.
 func (s *Server) Call(_ context.Context, req *Request) (*Response, error) { return s.Do(req) }
 

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -28,6 +29,13 @@ var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmap
 
 func newHandler() *rest.Handler {
 	return rest.New(apiserver.NewServer(apiserver.NewStore(apiserver.Options{}), "test"))
+}
+
+// protobufConfig is a configuration of clients that speak protobuf.
+func protobufConfig(h *rest.Handler) *restclient.Config {
+	config := h.Config()
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
+	return config
 }
 
 func must(t testing.TB, err error) {
