@@ -43,6 +43,8 @@ func (h *Handler) findDocument(r *http.Request) (*answer, error) {
 		return nil, errMethod()
 	}
 	switch {
+	case path == "":
+		return h.root(r)
 	case path == "version":
 		return jsonAnswer(serverVersion), nil
 	case path == "api":
@@ -57,6 +59,25 @@ func (h *Handler) findDocument(r *http.Request) (*answer, error) {
 		return h.resourceList(r, schema.GroupVersion{Group: parts[1], Version: parts[2]})
 	}
 	return notFound(), nil
+}
+
+// root lists what a client may look at.
+func (h *Handler) root(r *http.Request) (*answer, error) {
+	groups, err := h.groups(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	paths := []string{"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"}
+	for i := range groups {
+		if groups[i].name != "" {
+			paths = append(paths, "/apis/"+groups[i].name)
+		}
+		for _, v := range groups[i].versions {
+			paths = append(paths, "/"+documentName(schema.GroupVersion{Group: groups[i].name, Version: v.name}))
+		}
+	}
+	slices.Sort(paths)
+	return jsonAnswer(map[string][]string{"paths": paths}), nil
 }
 
 // checks are those that a server lists when it is asked for details of its

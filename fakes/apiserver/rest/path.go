@@ -63,7 +63,7 @@ func parseTarget(path string) (target, bool) {
 func (t target) verb(method string, watch bool) apiserver.Verb {
 	collection := t.name == ""
 	switch method {
-	case http.MethodGet, http.MethodHead:
+	case http.MethodGet:
 		switch {
 		case t.watch || (watch && t.subresource == ""):
 			return apiserver.WatchVerb
