@@ -71,6 +71,7 @@ var exceptions = []exception{
 	{"fakes/apiserver/client/watch.go", "Client.Watch", RuleGo, "only on a server that is called directly, which no run does"},
 	{"fakes/apiserver/rest/handler.go", "New", RuleTime, "only the default, for use over HTTP"},
 	{"fakes/apiserver/rest/watch.go", "", RuleTime, "timeouts of real HTTP requests"},
+	{"fakes/apiserver/rest/transport.go", "watchBody.send", RuleTime, "a client behind a real socket that takes nothing is given up"},
 	{"fakes/apiserver/store/view.go", "View.rouse", RuleOrder, "Store.flush sorts the cursors by number before it wakes them"},
 	{"fakes/apiserver/patch/typed.go", "mergeStruct", RuleOrder, "each key is another field, and what was begun is dropped if one fails"},
 	{"fakes/apiserver/patch/typed.go", "mergeMap", RuleOrder, "each key is another element, and what was begun is dropped if one fails"},

@@ -10,19 +10,32 @@
 //
 //	path.go       the path: which resource, namespace, name, subresource
 //	user.go       who asks: bearer token, impersonation
-//	negotiate.go  Accept: JSON or YAML, whole objects or their metadata
+//	negotiate.go  Accept: JSON, YAML or protobuf; whole objects, metadata, or a table
 //	body.go       the body, its size and content type
 //	query.go      the query parameters, as fields of an apiserver.Request
-//	…             apiserver.Caller answers
-//	encode.go     the answer; watch.go for a stream of events
+//	gate.go       through the [Gate] to the server, or to another apiserver.Caller
+//	encode.go     the answer; protobuf.go and table.go other forms of it,
+//	              watch.go a stream of events
 //
-// What is right or wrong about a request is decided by the server behind it;
-// this package refuses only what never gets there: bad paths (404), content
-// types (415), accept headers (406) and bodies that are too large (413).
+// What names no resource is in documents.go: discovery.go and aggregated.go say
+// what is served, openapi.go what it looks like.
 //
-// No goroutine is started. A watch is a body whose Read takes events from the
-// server's stream and blocks while there are none.
+// What is right or wrong about a request is decided by the server behind it; this
+// package refuses only what never gets there: bad paths (404), content types
+// (415), accept headers (406) and bodies that are too large (413).
 //
-// Not here: protobuf (requests are refused with 415, answers are JSON),
-// OpenAPI documents, and the columns of tables beyond the common ones.
+// # Watches
+//
+// No goroutine is started: whoever serves HTTP brings one for each request. A watch
+// takes a few events at a time from the server's stream and blocks while there are
+// none. What its client has not read stays in the stream, as references to stored
+// objects, until the stream ends because it fell behind too far; a client that
+// takes nothing at all for a minute is given up. An event that many watches see is
+// encoded once for each format (shared.go).
+//
+// # What is not here
+//
+// Watches are never compressed, which a real server does with initial events since
+// v1.37 for clients that take it. CBOR is refused, as by a server without the
+// feature gate. Metrics and logs of the server answer 501.
 package rest
