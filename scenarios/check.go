@@ -256,6 +256,7 @@ func (r *Registry) referable(file *File) map[string][]string {
 		refProperty:        properties,
 		refPropertyPattern: append(patterns, library...),
 		refFault:           r.faultNames(),
+		refController:      controllerNames(),
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 
 // Cluster is the shape of the simulated cluster.
 type Cluster struct {
-	Nodes       int   `yaml:"nodes" form:"min=1,max=5000" doc:"Number of nodes, called node-1, node-2, …; 3 by default."`
-	APIServers  int   `yaml:"apiServers" form:"min=1,max=9" doc:"Number of API servers over one store, called apiserver-0, apiserver-1, …; 1 by default."`
-	NodeObjects bool  `yaml:"nodeObjects" doc:"Whether the nodes are registered as Node objects; false by default."`
-	RBAC        bool  `yaml:"rbac" doc:"Whether the API servers enforce the Roles and bindings that exist; otherwise everybody may do everything."`
-	WatchList   *bool `yaml:"watchList" doc:"Whether the API servers stream first lists (sendInitialEvents), as those of today do; true by default. Otherwise clients list from a watch cache, which may be old."`
-	Latency     *Span `yaml:"latency" doc:"Time that a request or an answer is on its way; about a millisecond by default."`
+	Nodes       int              `yaml:"nodes" form:"min=1,max=5000" doc:"Number of nodes, called node-1, node-2, …; 3 by default."`
+	APIServers  int              `yaml:"apiServers" form:"min=1,max=9" doc:"Number of API servers over one store, called apiserver-0, apiserver-1, …; 1 by default."`
+	NodeObjects bool             `yaml:"nodeObjects" doc:"Whether the nodes are registered as Node objects; false by default."`
+	RBAC        bool             `yaml:"rbac" doc:"Whether the API servers enforce the Roles and bindings that exist; otherwise everybody may do everything."`
+	WatchList   *bool            `yaml:"watchList" doc:"Whether the API servers stream first lists (sendInitialEvents), as those of today do; true by default. Otherwise clients list from a watch cache, which may be old."`
+	Controllers []ControllerName `yaml:"controllers" doc:"Controllers of kube-controller-manager that run, as a process of that name on the control plane: \"*\" for all, -name for all but one; none by default, and then nothing is collected and no namespace goes."`
+	Latency     *Span            `yaml:"latency" doc:"Time that a request or an answer is on its way; about a millisecond by default."`
 }
 
 const defaultNodes = 3
@@ -31,6 +32,15 @@ func (c Cluster) NodeCount() int {
 
 func (c Cluster) apiOptions() apiserver.Options {
 	return apiserver.Options{RBAC: c.RBAC, NoWatchList: c.WatchList != nil && !*c.WatchList}
+}
+
+// controllerNames are the entries of controllers as text.
+func (c Cluster) controllerNames() []string {
+	var names []string
+	for _, name := range c.Controllers {
+		names = append(names, string(name))
+	}
+	return names
 }
 
 func (c Cluster) serverCount() int { return max(c.APIServers, 1) }

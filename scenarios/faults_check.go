@@ -209,6 +209,9 @@ func matches(pattern string, names []string) bool {
 // processNames are the processes that the systems start.
 func (f *File) processNames() []string {
 	var names []string
+	if len(f.Scenario.Cluster.Controllers) > 0 {
+		names = append(names, cluster.ControllerManager)
+	}
 	for i, use := range f.Scenario.Systems {
 		if system := f.systems[i]; system.Processes.run != nil {
 			names = append(names, system.Processes.run(use.Config, f.Scenario.Cluster)...)

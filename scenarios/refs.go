@@ -27,6 +27,10 @@ type PropertyName string
 // properties whose names begin alike.
 type PropertyPattern string
 
+// ControllerName names a controller of kube-controller-manager as its flag
+// --controllers does: "*" is all of them, "-name" takes one out.
+type ControllerName string
+
 // FaultName names a registered kind of fault.
 type FaultName string
 
@@ -39,6 +43,7 @@ const (
 	refProperty        = "property"
 	refPropertyPattern = "library property"
 	refFault           = "fault"
+	refController      = "controller"
 )
 
 // Refers says what kind of thing is named.
@@ -58,6 +63,9 @@ func (PropertyName) Refers() string { return refProperty }
 
 // Refers says what kind of thing is named.
 func (PropertyPattern) Refers() string { return refPropertyPattern }
+
+// Refers says what kind of thing is named.
+func (ControllerName) Refers() string { return refController }
 
 // Refers says what kind of thing is named.
 func (FaultName) Refers() string { return refFault }

@@ -120,6 +120,7 @@ func (r *Registry) buildForms() {
 	set(Content{}, contentShape{})
 	set(KindName(""), kindShape{r.kinds})
 	set(FaultName(""), nameShape{reflect.TypeFor[FaultName](), "the name of a fault", r.faultNames()})
+	set(ControllerName(""), nameShape{reflect.TypeFor[ControllerName](), "the name of a controller", controllerNames()})
 	var names, patterns []string
 	for _, p := range r.properties {
 		names = append(names, p.Name)

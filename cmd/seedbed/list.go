@@ -18,6 +18,7 @@ var lists = []struct {
 	{"systems", "What scenarios can run, with the configuration of each", registered((*scenarios.Registry).ListSystems)},
 	{"properties", "What must hold, and what it means when it does not", registered((*scenarios.Registry).ListProperties)},
 	{"faults", "What can go wrong, with the knobs of each", registered((*scenarios.Registry).ListFaults)},
+	{"controllers", "Controllers of kube-controller-manager that a cluster may have", registered((*scenarios.Registry).ListControllers)},
 	{"steps", "What a story can consist of, with an example of each", registered((*scenarios.Registry).ListSteps)},
 }
 
@@ -38,7 +39,7 @@ func (a *app) listCommand() *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List scenarios, systems, properties, faults or steps",
+		Short: "List scenarios, systems, properties, faults, controllers or steps",
 		Args:  cobra.ArbitraryArgs,
 	}
 	for _, l := range lists {

@@ -20,14 +20,25 @@ const (
 // known is every controller that is modelled.
 var known = []struct {
 	name string
+	doc  string
 	make func(*Manager) controller
 }{
-	{GarbageCollector, newCollector},
-	{Namespaces, newNamespaces},
-	{ServiceAccounts, newServiceAccounts},
-	{RootCAPublisher, newRootCAPublisher},
-	{ResourceQuotas, newQuotas},
-	{ClusterRoleAggregation, newAggregation},
+	{GarbageCollector, "Deletes objects whose owners are gone, and carries out deletions in the foreground and by orphaning.", newCollector},
+	{Namespaces, "Empties namespaces that are being deleted, says in their conditions what is left, and lets them go.", newNamespaces},
+	{ServiceAccounts, "Keeps a ServiceAccount called default in every namespace.", newServiceAccounts},
+	{RootCAPublisher, "Keeps a ConfigMap called kube-root-ca.crt in every namespace.", newRootCAPublisher},
+	{ResourceQuotas, "Counts what is used of resource quotas.", newQuotas},
+	{ClusterRoleAggregation, "Fills ClusterRoles that have an aggregationRule with the rules of others.", newAggregation},
+}
+
+// Doc says in a sentence what a controller does.
+func Doc(name string) string {
+	for _, k := range known {
+		if k.name == name {
+			return k.doc
+		}
+	}
+	return ""
 }
 
 // Controllers returns the names of all controllers that are modelled.

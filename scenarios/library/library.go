@@ -5,6 +5,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/gossipkeys"
+	"github.com/seedbed-sim/seedbed/scenarios/ownership"
 )
 
 // entry is one built-in system with its scenario files.
@@ -17,6 +18,7 @@ type entry struct {
 // entries lists the library in the order in which it is shown and run.
 var entries = []entry{
 	{"gossipkeys", gossipkeys.System, gossipkeys.Files},
+	{"ownership", ownership.System, ownership.Files},
 }
 
 // Systems returns the built-in systems.
