@@ -91,7 +91,7 @@ func TestMistakesOnTheCommandLineGetOneClearLine(t *testing.T) {
 		{[]string{"replay", "testdata/holds.yaml"}, `seedbed: testdata/holds.yaml is not a replay file: invalid character 'a' looking for beginning of value`},
 		{[]string{"replay", "nowhere.json"}, `seedbed: nowhere.json does not exist`},
 		{[]string{"list"}, `seedbed: say what to list: seedbed list scenarios|systems|properties|faults|controllers|steps`},
-		{[]string{"list", "stepps"}, `seedbed: "stepps" is not a command of seedbed list; did you mean "steps"? The commands are faults, properties, scenarios, steps, systems.`},
+		{[]string{"list", "stepps"}, `seedbed: "stepps" is not a command of seedbed list; did you mean "steps"? The commands are controllers, faults, properties, scenarios, steps, systems.`},
 		{[]string{"list", "steps", "all"}, `seedbed: seedbed list steps takes nothing more; leave out "all"`},
 		{[]string{"schema", "x"}, `seedbed: seedbed schema takes no arguments; leave out "x"`},
 		{[]string{"version", "x"}, `seedbed: seedbed version takes no arguments; leave out "x"`},
