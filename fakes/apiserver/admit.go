@@ -61,8 +61,14 @@ func (c *call) mutate(op admission.Operation, obj, old Object) error {
 	return err
 }
 
-// validateByHooks runs the validating hooks on what is about to be stored.
+// validateByHooks runs admission policies and then the validating hooks on what is
+// about to be stored.
 func (c *call) validateByHooks(op admission.Operation, obj, old Object) error {
+	if c.store.policies.bindings.Len() > 0 {
+		if err := c.validateByPolicies(c.review(op, obj, old)); err != nil {
+			return err
+		}
+	}
 	if c.store.hooks.Empty() {
 		return nil
 	}
@@ -76,14 +82,15 @@ func (c *call) admitDelete(old Object) error {
 	if c.ep.gr == namespaceResource.GroupResource() && protected[old.GetName()] {
 		return apierrors.NewForbidden(c.ep.gr, old.GetName(), errors.New("this namespace may not be deleted"))
 	}
-	if c.store.hooks.Empty() || c.unadmitted {
+	if c.unadmitted {
 		return nil
 	}
-	r := c.review(admission.Delete, nil, old)
-	warnings, _, err := c.store.hooks.Mutate(r, c.namespaceLabels)
-	c.warnings = append(c.warnings, warnings...)
-	if err != nil {
-		return err
+	if !c.store.hooks.Empty() {
+		warnings, _, err := c.store.hooks.Mutate(c.review(admission.Delete, nil, old), c.namespaceLabels)
+		c.warnings = append(c.warnings, warnings...)
+		if err != nil {
+			return err
+		}
 	}
 	return c.validateByHooks(admission.Delete, nil, old)
 }

@@ -33,8 +33,9 @@ type Store struct {
 	kinds *registry.Registry
 	hooks admission.Chain
 
-	issuer  *tokens.Issuer
-	trusted map[string]*User // bearer tokens beside those of the issuer
+	policies policies
+	issuer   *tokens.Issuer
+	trusted  map[string]*User // bearer tokens beside those of the issuer
 
 	definitions definitions
 
@@ -78,6 +79,7 @@ func NewStore(opts Options) *Store {
 		cfg.Check = st.guard
 	}
 	st.data = store.New(cfg)
+	st.policies.bindings = st.table(policyBindingResource)
 	if opts.RBAC && opts.Authorizer == nil {
 		st.opts.Authorizer = &authz.RBAC{Rules: rules{st}}
 	}

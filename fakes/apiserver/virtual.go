@@ -7,6 +7,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 )
 
 // virtual are the answers to kinds of which nothing is stored. Those that are
@@ -32,7 +34,7 @@ func (c *call) dispatchVirtual() (*Response, error) {
 	}
 	handle, ok := virtual[c.ep.gr]
 	if !ok {
-		return nil, errNotModelled(c.ep.Plural)
+		return nil, errNotModelled(c.ep.gr.String())
 	}
 	if err := c.checkWriteOptions("CreateOptions"); err != nil {
 		return nil, err
@@ -43,6 +45,9 @@ func (c *call) dispatchVirtual() (*Response, error) {
 	}
 	wipe(obj)
 	if err := c.placeIn(obj); err != nil {
+		return nil, err
+	}
+	if err := c.mutate(admission.Create, obj, nil); err != nil {
 		return nil, err
 	}
 	return handle(c, obj)

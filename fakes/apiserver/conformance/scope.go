@@ -67,6 +67,5 @@ var OutOfScope = []Exclusion{
 
 	{Case: "171", Reason: noApply},
 
-	{Case: "135", Reason: "validating admission policies are not modelled yet"},
 	{Case: "147", Step: "apis", Reason: "autoscaling/v1 is not served yet"},
 }

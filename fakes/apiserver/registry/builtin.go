@@ -17,6 +17,7 @@ func Builtin() []*Kind {
 		tokenReviews, selfSubjectReviews,
 		subjectAccessReviews, localSubjectAccessReviews, selfSubjectAccessReviews, selfSubjectRulesReviews,
 		bindings, componentStatuses,
+		admissionPolicies, admissionPolicyBindings,
 	}
 	out := make([]*Kind, len(kinds))
 	for i, k := range kinds { // every registry compiles its own
