@@ -43,6 +43,9 @@ func (c *call) admit(obj, old Object) error {
 	if err := c.mutate(op, obj, old); err != nil {
 		return err
 	}
+	if err := c.admitSigning(obj, old); err != nil {
+		return err
+	}
 	return c.checkEscalation(obj, old)
 }
 

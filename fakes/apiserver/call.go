@@ -128,7 +128,10 @@ func (c *call) authorize(ep *endpoint) error {
 }
 
 func (c *call) dispatch() (*Response, error) {
-	if c.ep.Virtual != nil {
+	switch {
+	case c.ep.Refused:
+		return nil, errNotModelled(c.ep.gr.String())
+	case c.ep.Virtual != nil:
 		return c.dispatchVirtual()
 	}
 	if c.req.Subresource != "" {
@@ -180,7 +183,7 @@ func (c *call) rulesContext() *registry.Context {
 		}
 		c.ruled = true
 		c.rules = registry.Context{
-			Now: c.now(), Version: c.ep.Served.GroupVersion(), Peers: peers{c.store}, Warn: c.hear, DryRun: c.dryRun,
+			Now: c.now(), Version: c.ep.Served.GroupVersion(), User: c.caller(), Peers: peers{c.store}, Warn: c.hear, DryRun: c.dryRun,
 			Definitions: c.store.opts.Definitions,
 		}
 	}

@@ -32,11 +32,12 @@
 //  4. the body can be read and is of the kind: 400
 //  5. its namespace is that of the path: 400; duplicate owners go, with a warning
 //  6. the namespace exists (404) and is not on its way out (403)
-//  7. built-in admission of the kind, then mutating hooks
+//  7. built-in admission of the kind, mutating hooks, and for roles and bindings
+//     that nobody gives away what he lacks: 403
 //  8. uid, creationTimestamp, a generated name; status, generation and whatever
 //     else the kind sets
 //  9. validation of metadata and content: 422
-//  10. validating hooks
+//  10. admission policies, then validating hooks
 //  11. no resourceVersion is set (500)
 //  12. the name is free: 409
 //
@@ -45,11 +46,11 @@
 //  3. options, body, names in the body against the path: 422, 400
 //  4. the object exists (404), or the kind is one that PUT creates
 //  5. the uid in the body is the object's: 409
-//  6. built-in admission, mutating hooks
+//  6. built-in admission, mutating hooks, escalation
 //  7. the resourceVersion is the object's (409), or not needed (422 if it is)
 //  8. what the target does not write is put back; the generation may grow
 //  9. validation of metadata, content and change: 422
-//  10. validating hooks
+//  10. admission policies, validating hooks
 //  11. if the object is being deleted and nothing holds it any more, it goes
 //  12. if nothing has changed, nothing is written: no version, no event
 //

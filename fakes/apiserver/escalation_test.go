@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
@@ -25,6 +26,22 @@ func bindingOf(name, kind, role string) *rbacv1.RoleBinding {
 		Subjects: []rbacv1.Subject{{Kind: "User", Name: "bob"}},
 	}
 }
+
+func clusterRoleOf(name string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
+	return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
+}
+
+// bindCluster gives a user a ClusterRole in the whole cluster.
+func (a *api) bindCluster(role, user string) {
+	a.Helper()
+	a.create(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: role},
+		Subjects: []rbacv1.Subject{{Kind: "User", Name: user}},
+	}, in(""))
+}
+
+// reasonOf is the reason of a refusal, empty if it is none.
+func reasonOf(err error) metav1.StatusReason { return apierrors.ReasonForError(err) }
 
 func may(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
@@ -61,11 +78,8 @@ func TestRule16EscalateAndBindAreTheWayRound(t *testing.T) {
 
 func TestRule16AggregationIsForClusterAdministrators(t *testing.T) {
 	_, admin := asAlice(t)
-	admin.create(clusterRoles, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "maker"}, Rules: []rbacv1.PolicyRule{may(rbacv1.GroupName, "clusterroles", "create")}})
-	admin.create(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "maker"}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "maker"},
-		Subjects: []rbacv1.Subject{{Kind: "User", Name: "carol"}},
-	})
+	admin.create(clusterRoles, clusterRoleOf("maker", may(rbacv1.GroupName, "clusterroles", "create")))
+	admin.bindCluster("maker", "carol")
 	carol := *admin
 	carol.user = &apiserver.User{Name: "carol"}
 	gathering := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "all"}, AggregationRule: &rbacv1.AggregationRule{

@@ -51,7 +51,9 @@ func (st *Store) Resources() []Resource {
 	entries := st.kinds.Entries()
 	out := make([]Resource, 0, len(entries))
 	for _, e := range entries {
-		out = append(out, describe(e))
+		if !e.Refused {
+			out = append(out, describe(e))
+		}
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
@@ -22,7 +23,7 @@ import (
 // Reviews ask who somebody is and what he may do. They are answered and forgotten.
 
 // administrator is who makes requests without a User.
-var administrator = &User{Name: "admin", Groups: []string{"system:masters", groupAuthenticated}}
+var administrator = &User{Name: "admin", UID: "1", Groups: []string{"system:masters", groupAuthenticated}}
 
 // caller is who makes the request.
 func (c *call) caller() *User {
@@ -98,8 +99,8 @@ func (c *call) reviewAccess(obj Object) (*Response, error) {
 		errs = append(validateSubject(&r.Spec), emptyMetadata(&r.ObjectMeta, true)...)
 		errs = append(errs, validateLocal(r)...)
 	}
-	if len(errs) > 0 {
-		return nil, c.errInvalid(c.ep.Kind.New(), errs)
+	if len(errs) > 0 { // a real server forgets which kind it is about
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
 	}
 	if err := c.validateByHooks(admission.Create, obj, nil); err != nil {
 		return nil, err

@@ -40,11 +40,11 @@ func TestRule16AccessReviewsAreValidated(t *testing.T) {
 	a := newAPI(t)
 	attributes := &authorizationv1.ResourceAttributes{Namespace: "other", Verb: "get", Resource: "pods"}
 	a.refused(a.request(apiserver.Create, subjectReviews, "", body(&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: "u"}})), 422, "Invalid",
-		`SubjectAccessReview.authorization.k8s.io "" is invalid: spec: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified`)
+		`.authorization.k8s.io "" is invalid: spec: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified`)
 	a.refused(a.request(apiserver.Create, subjectReviews, "", body(&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: attributes}})), 422, "Invalid",
-		`SubjectAccessReview.authorization.k8s.io "" is invalid: spec.user: Invalid value: "": at least one of user or group must be specified`)
+		`.authorization.k8s.io "" is invalid: spec.user: Invalid value: "": at least one of user or group must be specified`)
 	a.refused(a.request(apiserver.Create, localReviews, "", body(&authorizationv1.LocalSubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: "u", ResourceAttributes: attributes}})), 422, "Invalid",
-		`LocalSubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace`)
+		`.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace`)
 	a.refused(a.request(apiserver.List, subjectReviews, ""), 405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 }
 

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -41,6 +42,9 @@ func init() { // not a literal: the handlers refer to it in the end
 		},
 		{Resource: "namespaces"}: {
 			"finalize": {corev1.SchemeGroupVersion.WithKind("Namespace"), []string{"update"}, (*call).finalize},
+		},
+		certificatesv1.Resource("certificatesigningrequests"): {
+			"approval": {certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest"), subVerbs, (*call).approve},
 		},
 		{Resource: "serviceaccounts"}: {
 			"token": {schema.GroupVersionKind{Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest"}, create, (*call).issueToken},

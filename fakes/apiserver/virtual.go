@@ -11,8 +11,7 @@ import (
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 )
 
-// virtual are the answers to kinds of which nothing is stored. Those that are
-// missing here are known, but not modelled.
+// virtual are the answers to kinds of which nothing is stored and that are created.
 var virtual map[schema.GroupResource]func(c *call, sent Object) (*Response, error)
 
 func init() { // not a literal: the handlers refer to it in the end
@@ -32,9 +31,8 @@ func (c *call) dispatchVirtual() (*Response, error) {
 	if !slices.Contains(c.ep.Virtual, string(c.req.Verb)) {
 		return nil, errMethod()
 	}
-	handle, ok := virtual[c.ep.gr]
-	if !ok {
-		return nil, errNotModelled(c.ep.gr.String())
+	if c.ep.gr == corev1.Resource("componentstatuses") {
+		return c.components()
 	}
 	if err := c.checkWriteOptions("CreateOptions"); err != nil {
 		return nil, err
@@ -50,5 +48,5 @@ func (c *call) dispatchVirtual() (*Response, error) {
 	if err := c.mutate(admission.Create, obj, nil); err != nil {
 		return nil, err
 	}
-	return handle(c, obj)
+	return virtual[c.ep.gr](c, obj)
 }

@@ -46,6 +46,9 @@ func (c *call) openWatch() (*Watch, error) {
 	if err := c.resolve(); err != nil {
 		return nil, err
 	}
+	if c.ep.Refused {
+		return nil, errNotModelled(c.ep.gr.String())
+	}
 	if c.req.Subresource != "" || c.ep.Virtual != nil {
 		return nil, errMethod()
 	}

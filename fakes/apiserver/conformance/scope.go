@@ -66,6 +66,4 @@ var OutOfScope = []Exclusion{
 	{Case: "126", Reason: noApply},
 
 	{Case: "171", Reason: noApply},
-
-	{Case: "147", Step: "apis", Reason: "autoscaling/v1 is not served yet"},
 }

@@ -17,8 +17,11 @@ func Builtin() []*Kind {
 		tokenReviews, selfSubjectReviews,
 		subjectAccessReviews, localSubjectAccessReviews, selfSubjectAccessReviews, selfSubjectRulesReviews,
 		bindings, componentStatuses,
-		admissionPolicies, admissionPolicyBindings,
+		admissionPolicies, admissionPolicyBindings, signingRequests,
+		resourceClaims, resourceClaimTemplates, deviceClasses, resourceSlices,
+		storageCapacities, volumeAttributesClasses,
 	}
+	kinds = append(kinds, refused()...)
 	out := make([]*Kind, len(kinds))
 	for i, k := range kinds { // every registry compiles its own
 		c := *k

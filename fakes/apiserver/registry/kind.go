@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
@@ -35,6 +36,11 @@ type Kind struct {
 	// Schema does what the schema of a CustomResourceDefinition demands when an
 	// object is read or written. Nil for kinds whose rules are written in Go.
 	Schema Schema
+
+	// Refused says that a real server serves the kind and this one does not: it is
+	// in no list of what there is, and every request for it is refused as not
+	// modelled.
+	Refused bool
 
 	// Virtual lists the verbs of a kind of which nothing is stored: the server
 	// answers them out of what it knows. Nil means that objects are stored.
@@ -348,6 +354,9 @@ type Context struct {
 
 	// Version is the version in which the request was made.
 	Version schema.GroupVersion
+
+	// User makes the request.
+	User *authz.User
 
 	// Peers reads other objects, as they are now.
 	Peers Peers

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -29,32 +28,6 @@ func validateBudget(s *policyv1.PodDisruptionBudgetSpec) field.ErrorList {
 	var errs field.ErrorList
 	if p := s.UnhealthyPodEvictionPolicy; p != nil {
 		errs = oneOf(field.NewPath("spec", "unhealthyPodEvictionPolicy"), *p, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)
-	}
-	return errs
-}
-
-var autoscalers = &Kind{
-	GroupVersionKind: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
-	Names:            Names{Plural: "horizontalpodautoscalers", ShortNames: []string{"hpa"}, Categories: []string{"all"}},
-	Prototype:        &autoscalingv2.HorizontalPodAutoscaler{},
-	Generation:       SpecOnly,
-	Status:           &Status{},
-	Default: func(obj Object) {
-		fill(&obj.(*autoscalingv2.HorizontalPodAutoscaler).Spec.MinReplicas, 1)
-	},
-	Validate:       func(_ *Context, obj Object) field.ErrorList { return validateAutoscaler(obj) },
-	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList { return validateAutoscaler(obj) },
-}
-
-func validateAutoscaler(obj Object) field.ErrorList {
-	s := &obj.(*autoscalingv2.HorizontalPodAutoscaler).Spec
-	p := field.NewPath("spec")
-	var errs field.ErrorList
-	if s.MaxReplicas < 1 {
-		errs = append(errs, field.Invalid(p.Child("maxReplicas"), s.MaxReplicas, "must be greater than 0"))
-	}
-	if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
-		errs = append(errs, field.Invalid(p.Child("maxReplicas"), s.MaxReplicas, "must be greater than or equal to `minReplicas`"))
 	}
 	return errs
 }

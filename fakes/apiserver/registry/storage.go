@@ -4,6 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func preemptLower() *corev1.PreemptionPolicy {
@@ -41,6 +43,58 @@ var csiNodes = &Kind{
 	Prototype:        &storagev1.CSINode{},
 	Write:            WriteRules{PutNeedsVersion: true},
 	Delete:           DeleteRules{ReturnsObject: true},
+	Status:           &Status{},
+}
+
+var storageCapacities = &Kind{
+	GroupVersionKind: storagev1.SchemeGroupVersion.WithKind("CSIStorageCapacity"),
+	Names:            Names{Plural: "csistoragecapacities"},
+	Prototype:        &storagev1.CSIStorageCapacity{},
+	Write:            WriteRules{PutNeedsVersion: true},
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		name := obj.(*storagev1.CSIStorageCapacity).StorageClassName
+		var errs field.ErrorList
+		for _, msg := range apivalidation.NameIsDNSSubdomain(name, false) {
+			errs = append(errs, field.Invalid(field.NewPath("storageClassName"), name, msg))
+		}
+		return errs
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		c, was := obj.(*storagev1.CSIStorageCapacity), old.(*storagev1.CSIStorageCapacity)
+		return append(fixed(c.NodeTopology, was.NodeTopology, field.NewPath("nodeTopology")),
+			fixed(c.StorageClassName, was.StorageClassName, field.NewPath("storageClassName"))...)
+	},
+}
+
+var volumeAttributesClasses = &Kind{
+	GroupVersionKind: storagev1.SchemeGroupVersion.WithKind("VolumeAttributesClass"),
+	Names:            Names{Plural: "volumeattributesclasses", ShortNames: []string{"vac"}},
+	Cluster:          true,
+	Prototype:        &storagev1.VolumeAttributesClass{},
+	Delete:           DeleteRules{ReturnsObject: true},
+	Admit:            func(_ *Context, obj, old Object) error { return protect(obj, old, "kubernetes.io/vac-protection") },
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		c := obj.(*storagev1.VolumeAttributesClass)
+		var errs field.ErrorList
+		if c.DriverName == "" {
+			errs = append(errs, field.Required(field.NewPath("driverName"), ""))
+		}
+		if len(c.Parameters) == 0 {
+			errs = append(errs, field.Required(field.NewPath("parameters"), "must contain at least one key/value pair"))
+		}
+		return errs
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		c, was := obj.(*storagev1.VolumeAttributesClass), old.(*storagev1.VolumeAttributesClass)
+		var errs field.ErrorList
+		if c.DriverName != was.DriverName {
+			errs = append(errs, field.Forbidden(field.NewPath("driverName"), "updates to driverName are forbidden."))
+		}
+		if !sameStrings(c.Parameters, was.Parameters) {
+			errs = append(errs, field.Forbidden(field.NewPath("parameters"), "updates to parameters are forbidden."))
+		}
+		return errs
+	},
 }
 
 var csiDrivers = &Kind{
@@ -58,6 +112,7 @@ var csiDrivers = &Kind{
 		fill(&s.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
 		fill(&s.RequiresRepublish, false)
 		fill(&s.SELinuxMount, false)
+		fill(&s.PreventPodSchedulingIfMissing, false)
 		if len(s.VolumeLifecycleModes) == 0 {
 			s.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
 		}
