@@ -53,17 +53,33 @@ const (
 	NoDeadlock     = "no-deadlock"
 )
 
+// PermissionsSuffice is a property of the library that a scenario with rbac may name.
+const PermissionsSuffice = "permissions-suffice"
+
 var storyCompletes = &Property{Name: StoryCompletes,
 	Meaning: "Every step of the story can be told: waits end in time, assertions hold, and the horizon is not reached before the end."}
 
-// builtinProperties are judged by the runner itself.
+// builtinProperties need no system. Those without a check are judged by the runner
+// itself.
 func builtinProperties() []*Property {
 	return []*Property{
 		storyCompletes,
 		{Name: NoPanic, Meaning: "No process panics: a panic kills the whole process, and most likely again when it comes back to the same input. The run ends there."},
 		{Name: NoLivelock, Meaning: "No process keeps a processor busy without virtual time moving: it would burn a core and starve its neighbours."},
 		{Name: NoDeadlock, Meaning: "No task waits for ever for a lock, an answer or another task: its work would never be done, and nothing would say so."},
+		{Name: PermissionsSuffice, check: permissionsSuffice,
+			Meaning: "The API servers never refuse a process for lack of a permission: a Role that misses a verb is found on the day on which the rare path that needs it is taken."},
 	}
+}
+
+// permissionsSuffice finds the first permission that a process lacked.
+func permissionsSuffice(w *World, _ any) Check {
+	return Check{Always: func() error {
+		if refusals := w.Refusals(); len(refusals) > 0 {
+			return errors.New(refusals[0].String())
+		}
+		return nil
+	}}
 }
 
 // EvaluationError says that a condition of the scenario could not be evaluated:

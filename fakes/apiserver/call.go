@@ -122,6 +122,9 @@ func (c *call) authorize(ep *endpoint) error {
 		a.Namespace = ""
 	}
 	if ok, reason := c.store.opts.Authorizer.Authorize(a); !ok {
+		if c.store.opts.Refused != nil {
+			c.store.opts.Refused(a)
+		}
 		return authz.Forbidden(a, reason)
 	}
 	return nil

@@ -43,6 +43,10 @@ type Options struct {
 	// the default account to appear; this one refuses at once.
 	ServiceAccounts bool
 
+	// Refused, if set, is told of every request that the authorizer refuses. It
+	// must not make requests itself.
+	Refused func(a *authz.Attributes)
+
 	// DefaultRoles makes the roles and bindings that every real cluster has; see
 	// [authz.Defaults].
 	DefaultRoles bool

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
 	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	"github.com/seedbed-sim/seedbed/sim/network"
@@ -47,6 +48,9 @@ type Cluster struct {
 	freeReq  *request
 	freeDel  *delivery
 	spareDel int
+
+	serving  *Process // whose request an API server carries out right now
+	refusals []Refusal
 }
 
 // New builds a cluster at virtual time zero. Nothing has happened yet; add
@@ -60,6 +64,7 @@ func New(cfg Config) *Cluster {
 	eng := engine.New(cfg.Engine)
 	api := cfg.API
 	api.Clock, api.Entropy, api.Scheme = trueClock{eng}, eng.Entropy("apiserver"), cfg.Scheme
+	api.Refused = func(a *authz.Attributes) { c.refused(a) }
 	c = &Cluster{
 		cfg: cfg, eng: eng, store: apiserver.NewStore(api),
 		nodeByName:    make(map[string]*Node, cfg.Nodes+1),

@@ -47,8 +47,9 @@ type Config struct {
 	// nothing is collected, and no deleted namespace ever goes.
 	Controllers []string
 
-	// API passes further options to the API server's store. Clock, Entropy and
-	// Scheme are set here.
+	// API passes further options to the API server's store. Clock, Entropy, Scheme
+	// and Refused are set here: with RBAC, [Cluster.Refusals] tells what processes
+	// were not allowed to do.
 	API apiserver.Options
 
 	// Latency of one way between a process and an API server.

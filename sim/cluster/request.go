@@ -193,7 +193,9 @@ func serve(arg any) {
 
 // carryOut lets the API server do it.
 func (r *request) carryOut() {
+	r.cluster.serving = r.proc
 	r.resp, r.err = r.inst.server.DoIn(&r.work, &r.req)
+	r.cluster.serving = nil
 	if r.err == nil && r.req.Verb.Write() {
 		r.cluster.wrote(r.proc.name, &r.req, r.resp)
 		r.cluster.eng.Touch()

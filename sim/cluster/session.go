@@ -111,7 +111,9 @@ func accept(arg any) {
 	b := p.strikeOpen(p.sites.serve, s, s.inst)
 	var w *apiserver.Watch
 	if b.err == nil {
+		c.serving = p
 		w, b.err = s.inst.watch(s.req)
+		c.serving = nil
 	}
 	c.traceWatch(s, b.err)
 	if b.err != nil {
