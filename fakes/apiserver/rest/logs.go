@@ -12,16 +12,22 @@ import (
 // logOptions reads the parameters of pods/log.
 func logOptions(query url.Values) (*corev1.PodLogOptions, error) {
 	o := &corev1.PodLogOptions{Container: query.Get("container")}
-	for name, into := range map[string]*bool{"follow": &o.Follow, "previous": &o.Previous, "timestamps": &o.Timestamps} {
-		if values, ok := query[name]; ok {
-			if err := runtime.Convert_Slice_string_To_bool(&values, into, nil); err != nil {
+	for _, flag := range []struct {
+		name string
+		into *bool
+	}{{"follow", &o.Follow}, {"previous", &o.Previous}, {"timestamps", &o.Timestamps}} {
+		if values, ok := query[flag.name]; ok {
+			if err := runtime.Convert_Slice_string_To_bool(&values, flag.into, nil); err != nil {
 				return nil, apierrors.NewBadRequest(err.Error())
 			}
 		}
 	}
-	for name, into := range map[string]**int64{"sinceSeconds": &o.SinceSeconds, "tailLines": &o.TailLines, "limitBytes": &o.LimitBytes} {
-		if values, ok := query[name]; ok {
-			if err := runtime.Convert_Slice_string_To_Pointer_int64(&values, into, nil); err != nil {
+	for _, number := range []struct {
+		name string
+		into **int64
+	}{{"sinceSeconds", &o.SinceSeconds}, {"tailLines", &o.TailLines}, {"limitBytes", &o.LimitBytes}} {
+		if values, ok := query[number.name]; ok {
+			if err := runtime.Convert_Slice_string_To_Pointer_int64(&values, number.into, nil); err != nil {
 				return nil, apierrors.NewBadRequest(err.Error())
 			}
 		}
