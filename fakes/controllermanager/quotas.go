@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,29 +101,27 @@ func (c *quotas) used(q *corev1.ResourceQuota) corev1.ResourceList {
 
 // count adds to used what the objects of one resource count.
 func (c *quotas) count(r *resource, q *corev1.ResourceQuota, used corev1.ResourceList) {
-	mine := corev1.ResourceList{}
-	for name := range q.Spec.Hard {
-		if measures(r, name) {
-			mine[name] = resource0
-		}
-	}
-	if len(mine) == 0 {
+	names := slices.Sorted(maps.Keys(q.Spec.Hard))
+	names = slices.DeleteFunc(names, func(name corev1.ResourceName) bool { return !measures(r, name) })
+	if len(names) == 0 {
 		return
+	}
+	for _, name := range names {
+		used[name] = resource0
 	}
 	for _, o := range c.m.opts.Cache.List(r.gvr, q.Namespace) {
 		usage := c.m.opts.Usage(r.gvr, o)
 		if p, ok := o.(*corev1.Pod); ok && c.ended(p) {
 			usage = corev1.ResourceList{countPods: usage[countPods]}
 		}
-		for name := range mine {
+		for _, name := range names {
 			if n, counts := usage[name]; counts {
-				sum := mine[name].DeepCopy()
+				sum := used[name].DeepCopy()
 				sum.Add(n)
-				mine[name] = sum
+				used[name] = sum
 			}
 		}
 	}
-	maps.Copy(used, mine)
 }
 
 const countPods corev1.ResourceName = "count/pods"

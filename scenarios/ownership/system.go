@@ -64,8 +64,10 @@ func check(_ Config, shape scenarios.Cluster) error {
 	for _, name := range shape.Controllers {
 		names = append(names, string(name))
 	}
-	if running, err := controllermanager.Select(names); len(names) > 0 && (err != nil || slices.Contains(running, controllermanager.GarbageCollector)) {
-		return nil // another error is told at the name
+	running, err := controllermanager.Select(names)
+	unknown := err != nil // which is told at the name
+	if len(names) > 0 && (unknown || slices.Contains(running, controllermanager.GarbageCollector)) {
+		return nil
 	}
 	return &scenarios.ClusterError{Field: "controllers", Err: errors.New("nothing is collected without the garbage collector; write controllers: [\"*\"] under cluster")}
 }
