@@ -1,0 +1,38 @@
+package apply
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	applyconfigurations "k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// builtin has the schemas of the built-in kinds. To read them takes a tenth of a
+// second, so it is done once, when a field is first asked after.
+var builtin = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
+
+// BuiltinTypes returns a converter for the kinds that client-go knows, and for all
+// others one that guesses: every field of a map is owned by itself, lists are
+// owned as a whole.
+func BuiltinTypes() managedfields.TypeConverter { return lazyTypes{} }
+
+// GuessedTypes returns a converter that only guesses, for kinds without a schema.
+func GuessedTypes() managedfields.TypeConverter { return managedfields.NewDeducedTypeConverter() }
+
+type lazyTypes struct{}
+
+// ObjectToTyped implements managedfields.TypeConverter.
+func (lazyTypes) ObjectToTyped(obj runtime.Object, opts ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	if !scheme.Scheme.Recognizes(obj.GetObjectKind().GroupVersionKind()) {
+		return GuessedTypes().ObjectToTyped(obj, opts...)
+	}
+	return builtin().ObjectToTyped(obj, opts...)
+}
+
+// TypedToObject implements managedfields.TypeConverter.
+func (lazyTypes) TypedToObject(v *typed.TypedValue) (runtime.Object, error) {
+	return GuessedTypes().TypedToObject(v)
+}
