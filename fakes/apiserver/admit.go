@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
 
@@ -54,14 +55,29 @@ func (c *call) mutate(op admission.Operation, obj, old Object) error {
 	if c.store.hooks.Empty() {
 		return nil
 	}
-	warnings, asked, err := c.store.hooks.Mutate(c.review(op, obj, old), c.namespaceLabels)
+	review := c.review(op, obj, old)
+	if !c.store.hooks.Wants(review, c.namespaceLabels) {
+		return nil
+	}
+	restore := c.lend(obj, old)
+	review.Old = c.shownToHooks(old)
+	warnings, asked, err := c.store.hooks.Mutate(review, c.namespaceLabels)
 	c.warnings = append(c.warnings, warnings...)
+	restore()
 	if err == nil && asked { // a changed object is decoded again
 		if _, err = c.coerce(obj); err == nil {
 			c.settle(obj)
 		}
 	}
 	return err
+}
+
+// shownToHooks returns old, the object that was read, with its managed fields.
+func (c *call) shownToHooks(old Object) Object {
+	if old == nil {
+		return nil
+	}
+	return withFields(old, c.owners(old))
 }
 
 // validateByHooks runs admission policies and then the validating hooks on what is
@@ -75,7 +91,16 @@ func (c *call) validateByHooks(op admission.Operation, obj, old Object) error {
 	if c.store.hooks.Empty() {
 		return nil
 	}
-	warnings, err := c.store.hooks.Validate(c.review(op, obj, old), c.namespaceLabels)
+	review := c.review(op, obj, old)
+	if !c.store.hooks.Wants(review, c.namespaceLabels) {
+		return nil
+	}
+	if obj != nil {
+		review.Object = shape.ShallowCopy(obj).(Object)
+		review.Object.SetManagedFields(c.own.owners.Entries())
+		review.Old = c.shownToHooks(old)
+	}
+	warnings, err := c.store.hooks.Validate(review, c.namespaceLabels)
 	c.warnings = append(c.warnings, warnings...)
 	return err
 }

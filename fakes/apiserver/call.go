@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/apply"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -20,9 +21,11 @@ type call struct {
 	warnings   []string
 	dryRun     bool
 	unadmitted bool             // no admission hook is asked
+	creating   bool             // by a request that is no create
 	ruled      bool             // rules is filled in
 	rules      registry.Context // what the rules of the kind may know
 	hear       func(string)     // warn, bound
+	own        ownership        // of the fields of what is written or read
 	answered   Response         // the answer, if it is a single object
 }
 
@@ -57,6 +60,7 @@ func (s *Server) DoIn(w *Work, req *Request) (*Response, error) {
 		return nil, err
 	}
 	r, err := c.dispatch()
+	c.own.draft.Drop()
 	if err != nil {
 		return c.warned(), asStatus(err)
 	}
@@ -193,16 +197,29 @@ func (c *call) rulesContext() *registry.Context {
 	return &c.rules
 }
 
-// answer wraps an object that is stored, or was.
-func (c *call) answer(code int, obj Object) *Response {
+// answer wraps an object that is stored, or was, with the mark m.
+func (c *call) answer(code int, obj Object, m store.Mark) *Response {
 	r := &c.answered
-	switch v := c.ep.Version; {
-	case v != nil:
-		*r = Response{Code: code, Object: v.From(obj)}
-	case c.req.Shared:
+	if c.ep.Version != nil {
+		*r = Response{Code: code, Object: c.converted(obj, m)}
+		return r
+	}
+	obj = c.show(obj, m)
+	if c.req.Shared {
 		*r = Response{Code: code, Object: obj, Shared: true}
-	default:
+	} else {
 		*r = Response{Code: code, Object: obj.DeepCopyObject().(Object)}
 	}
 	return r
+}
+
+// converted returns obj in the version of the request. It is the caller's.
+func (c *call) converted(obj Object, m store.Mark) Object {
+	out := c.ep.Version.From(obj)
+	if c.req.ManagedFields {
+		if entries := c.store.ledger.Owners(m, obj).Entries(); len(entries) > 0 {
+			out.SetManagedFields(apply.CopyEntries(entries))
+		}
+	}
+	return out
 }

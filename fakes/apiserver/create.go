@@ -30,6 +30,7 @@ func (c *call) create() (*Response, error) {
 		return nil, err
 	}
 	c.dedupOwners(obj, "")
+	c.beginWrite(obj, nil)
 	if err := c.admit(obj, nil); err != nil {
 		return nil, err
 	}
@@ -52,6 +53,9 @@ func (c *call) insert(obj Object) (*Response, error) {
 	if err := c.validateNew(obj); err != nil {
 		return nil, err
 	}
+	if err := c.mayCreate(); err != nil {
+		return nil, err
+	}
 	if err := c.validateByHooks(admission.Create, obj, nil); err != nil {
 		return nil, err
 	}
@@ -69,11 +73,12 @@ func (c *call) insert(obj Object) (*Response, error) {
 	if err := c.checkSize(obj); err != nil {
 		return nil, err
 	}
-	obj, err := c.add(key, obj)
+	mark := c.endWrite(obj, nil)
+	obj, err := c.add(key, obj, mark)
 	if err != nil {
 		return nil, err
 	}
-	return c.answer(http.StatusCreated, obj), nil
+	return c.answer(http.StatusCreated, obj, mark), nil
 }
 
 // pickName gives obj a name that is free now.
@@ -133,7 +138,7 @@ func tidy(errs field.ErrorList) field.ErrorList {
 
 // add stores obj unless its key is taken. It returns what is stored, as the request
 // sees it.
-func (c *call) add(key store.Key, obj Object) (Object, error) {
+func (c *call) add(key store.Key, obj Object, mark store.Mark) (Object, error) {
 	stored, err := c.toStore(obj)
 	if err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func (c *call) add(key store.Key, obj Object) (Object, error) {
 			err = store.ErrExists
 		}
 	} else {
-		err = c.ep.table.Create(key, stored)
+		err = c.ep.table.CreateMarked(key, stored, mark)
 	}
 	switch {
 	case err == nil && stored != obj && !c.dryRun:

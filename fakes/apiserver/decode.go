@@ -128,9 +128,7 @@ func (c *call) settle(obj Object) {
 	if c.ep.Schema != nil {
 		c.ep.Schema.Default(obj)
 	}
-	if len(obj.GetManagedFields()) > 0 { // ownership of fields is not tracked
-		obj.SetManagedFields(nil)
-	}
+	c.takeFields(obj)
 	dropEmptyMetadata(obj)
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/apply"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/crd"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -228,7 +229,7 @@ func (c *call) terminateDefinition(key store.Key, old Object, opts *metav1.Delet
 	if c.dryRun {
 		return d, nil
 	}
-	obj, err := c.put(key, d, old)
+	obj, err := c.put(key, d, old, apply.Carry(c.own.mark, old))
 	if err != nil {
 		return nil, c.storageError(err)
 	}

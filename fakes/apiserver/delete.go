@@ -12,6 +12,7 @@ import (
 	optionsvalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/apply"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -31,7 +32,7 @@ func (c *call) delete() (*Response, error) {
 		code = http.StatusAccepted
 	}
 	if !gone || c.ep.Delete.ReturnsObject {
-		return c.answer(code, obj), nil
+		return c.answer(code, obj, c.own.mark), nil
 	}
 	return &Response{Code: code, Status: &metav1.Status{
 		Status:  metav1.StatusSuccess,
@@ -87,6 +88,7 @@ func (c *call) remove(key store.Key, opts *metav1.DeleteOptions) (Object, bool, 
 		if err != nil {
 			return nil, false, err
 		}
+		c.own.mark = apply.Carry(c.own.mark, old)
 		if !ok {
 			return nil, false, apierrors.NewNotFound(c.ep.gr, key.Name)
 		}
@@ -132,7 +134,7 @@ func (c *call) removeThis(key store.Key, old Object, opts *metav1.DeleteOptions)
 	}
 	if !c.ep.Equal(obj, old) && !c.dryRun {
 		var err error
-		if obj, err = c.put(key, obj, old); err != nil {
+		if obj, err = c.put(key, obj, old, c.own.mark); err != nil {
 			return nil, false, c.storageError(err)
 		}
 		old = obj
@@ -311,5 +313,5 @@ func (c *call) deleteCollection() (*Response, error) {
 	}
 	r := &Response{Code: http.StatusOK, Items: result.Objects, Shared: true}
 	r.List.ResourceVersion = fmt.Sprint(result.Revision)
-	return r, c.own(r)
+	return r, c.handOver(r, result.Marks)
 }

@@ -19,6 +19,15 @@
 // of an update only what differs from the stored object: versions share the rest.
 // [Options].Guard finds the code that changes a shared object.
 //
+// # Managed fields
+//
+// Every write says who made it, and so who owns which field. That is only noted
+// beside the stored version; see package apply. Stored objects have no
+// metadata.managedFields, and what is answered has them only if the request asks
+// by [Request].ManagedFields, as requests over HTTP do. Without it readers see
+// objects as if through cache.TransformStripManagedFields, and nothing is ever
+// worked out unless somebody applies.
+//
 // # What is checked, in order
 //
 // The first check that fails is the answer. Every request:
@@ -59,6 +68,11 @@
 // first. Without a resourceVersion in it a patch is tried again when another write
 // comes between.
 //
+// apply (a patch of the apply type): the body is of the kind (400) and fits its
+// schema (500); nobody else owns what it changes (409), unless forced; then as
+// update, or as create if there is no object, for which a user needs the
+// permission to create as well (403, after validation).
+//
 // delete:
 //
 //  3. options: 400, 422
@@ -92,8 +106,8 @@
 //
 // # What is not here
 //
-// Server-side apply, managed fields, CustomResourceDefinitions and what needs a
-// kubelet (but for logs, see [Options].Logs) answer 501 NotImplemented, which no real server says.
+// CustomResourceDefinitions and what needs a kubelet (but for logs, see
+// [Options].Logs) answer 501 NotImplemented, which no real server says.
 // Controllers (garbage collection, emptying of namespaces, quotas) are not part of
 // an API server. Validation knows the rules that controllers meet, not all.
 package apiserver

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,35 +29,42 @@ func (c *call) patch(t *target) (*Response, error) {
 	if err := c.checkPatch(); err != nil {
 		return nil, err
 	}
+	if c.req.PatchType == types.ApplyYAMLPatchType {
+		return c.apply(t)
+	}
 	for {
 		old, ok, err := c.load(c.key())
 		if err != nil {
 			return nil, err
 		}
-		if c.req.PatchType == types.ApplyYAMLPatchType {
-			return nil, c.refuseApply(t, ok)
-		}
 		if !ok {
 			return nil, c.errNotFound()
 		}
 		warned := len(c.warnings)
+		c.own.given, c.own.known = false, false
 		obj, err := c.patched(old)
 		if err != nil {
 			return nil, err
 		}
-		if err := c.checkNames(obj); err != nil {
-			return nil, err
-		}
-		if err := c.admit(obj, old); err != nil {
-			return nil, err
-		}
-		c.dedupOwners(obj, afterAdmission)
-		r, err := c.commit(t, obj, old)
+		r, err := c.putPatched(t, obj, old)
 		if !errors.Is(err, store.ErrConflict) {
 			return r, err
 		}
 		c.warnings = c.warnings[:warned] // another write came between: once more, on what is there now
 	}
+}
+
+// putPatched puts obj, made of old by a patch, in its place.
+func (c *call) putPatched(t *target, obj, old Object) (*Response, error) {
+	if err := c.checkNames(obj); err != nil {
+		return nil, err
+	}
+	c.beginWrite(obj, old)
+	if err := c.admit(obj, old); err != nil {
+		return nil, err
+	}
+	c.dedupOwners(obj, afterAdmission)
+	return c.commit(t, obj, old)
 }
 
 func (c *call) checkPatch() error {
@@ -77,22 +85,6 @@ func (c *call) checkPatch() error {
 	return patch.Check(kind, c.req.Body, served)
 }
 
-// refuseApply answers a server-side apply: what comes first is answered as it
-// should be, the rest is not modelled.
-func (c *call) refuseApply(t *target, exists bool) error {
-	if !exists && !t.creates {
-		return c.errNotFound()
-	}
-	if !exists {
-		probe := c.ep.Kind.New()
-		probe.SetName(c.req.Name)
-		if err := c.admitToNamespace(probe); err != nil {
-			return err
-		}
-	}
-	return errNotModelled("server-side apply")
-}
-
 // patched returns a new object: old with the patch applied, in the stored
 // version, defaulted.
 func (c *call) patched(old Object) (Object, error) {
@@ -100,8 +92,11 @@ func (c *call) patched(old Object) (Object, error) {
 		return obj, c.settlePatched(obj)
 	}
 	current := old
+	if c.patchesFields() {
+		current = withFields(old, c.owners(old))
+	}
 	if v := c.ep.Version; v != nil {
-		current = v.From(old)
+		current = v.From(current)
 	}
 	var obj Object
 	var err error
@@ -140,10 +135,14 @@ func (c *call) settlePatched(obj Object) error {
 	return nil
 }
 
+// patchesFields reports whether the patch may look at or change managed fields.
+func (c *call) patchesFields() bool { return bytes.Contains(c.req.Body, []byte("managedFields")) }
+
 // patchedQuickly applies a merge patch without a detour through JSON, if there is
 // nothing unusual about it. The new object shares with old what did not change.
 func (c *call) patchedQuickly(old Object) (Object, bool) {
-	if c.req.PatchType != types.MergePatchType || !c.store.sharing(c.ep) || c.ep.Schema != nil && c.directive() == metav1.FieldValidationStrict {
+	if c.req.PatchType != types.MergePatchType || !c.store.sharing(c.ep) || c.patchesFields() ||
+		c.ep.Schema != nil && c.directive() == metav1.FieldValidationStrict {
 		return nil, false
 	}
 	sent, ok := patch.Parse(c.req.Body)

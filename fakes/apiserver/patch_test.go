@@ -90,13 +90,3 @@ func TestRule07AWrongTypeIsInvalid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestRule08ApplyIsRefusedByName(t *testing.T) {
-	a := newAPI(t)
-	apply := func(ns string) *apiserver.Request {
-		return a.request(apiserver.Patch, configMaps, "a", in(ns), patchType(types.ApplyYAMLPatchType, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`),
-			func(r *apiserver.Request) { r.FieldManager = "m" })
-	}
-	a.refused(apply("default"), 501, "NotImplemented", "the fake API server does not model server-side apply")
-	a.refused(apply("nowhere"), 404, "NotFound", `namespaces "nowhere" not found`)
-}

@@ -26,7 +26,7 @@ func (c *call) get() (*Response, error) {
 	if !ok {
 		return nil, c.errNotFound()
 	}
-	return c.answer(http.StatusOK, obj), nil
+	return c.answer(http.StatusOK, obj, c.own.mark), nil
 }
 
 // read returns the object that the request names, as new as it asks for.
@@ -42,7 +42,8 @@ func (c *call) read() (Object, bool, error) {
 	if visible := c.view.Revision(); wanted > visible {
 		return nil, false, errTooLarge(wanted, visible)
 	}
-	obj, ok := c.view.Get(c.ep.table, c.key())
+	obj, mark, ok := c.view.Look(c.ep.table, c.key())
+	c.own.mark = mark
 	if !ok {
 		return nil, false, nil
 	}
@@ -73,32 +74,37 @@ func (c *call) list() (*Response, error) {
 			r.List.RemainingItemCount = &left
 		}
 	}
-	return r, c.own(r)
+	return r, c.handOver(r, result.Marks)
 }
 
-// own makes the items of r the caller's, unless shared ones are wanted.
-func (c *call) own(r *Response) error {
+// handOver makes the items of r what the request wants: in its version, with their
+// managed fields, and the caller's unless shared ones will do. The marks are
+// those of the items, if they matter.
+func (c *call) handOver(r *Response, marks []store.Mark) error {
 	if c.ep.Schema != nil {
-		if err := c.ep.seeAll(r); err != nil || !r.Shared {
+		if err := c.ep.seeAll(r); err != nil {
 			return err
 		}
 	}
-	if v := c.ep.Version; v != nil {
-		items := make([]Object, len(r.Items))
-		for i, o := range r.Items {
-			items[i] = v.From(o)
-		}
-		r.Items, r.Shared = items, false
-		return nil
-	}
-	if c.req.Shared {
+	if c.ep.Version == nil && c.req.Shared && !c.req.ManagedFields {
 		return nil
 	}
 	items := make([]Object, len(r.Items))
-	for i, o := range r.Items {
-		items[i] = o.DeepCopyObject().(Object)
+	for i, obj := range r.Items {
+		var mark store.Mark
+		if c.req.ManagedFields {
+			mark = marks[i]
+		}
+		switch {
+		case c.ep.Version != nil:
+			items[i] = c.converted(obj, mark)
+		case c.req.Shared:
+			items[i] = c.show(obj, mark)
+		default:
+			items[i] = c.show(obj, mark).DeepCopyObject().(Object)
+		}
 	}
-	r.Items, r.Shared = items, false
+	r.Items, r.Shared = items, c.req.Shared && c.ep.Version == nil
 	return nil
 }
 
@@ -111,7 +117,7 @@ func (c *call) own(r *Response) error {
 //	N otherwise             what the watch cache holds, if that is not older
 func (c *call) find(sel chosen) (store.Result, error) {
 	req := c.req
-	q := store.Query{Selector: sel.Selector, Limit: int(max(req.Limit, 0))}
+	q := store.Query{Selector: sel.Selector, Limit: int(max(req.Limit, 0)), Marked: req.ManagedFields}
 	wanted, err := parseVersion(req.ResourceVersion)
 	switch {
 	case req.Continue != "":

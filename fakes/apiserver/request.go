@@ -60,6 +60,11 @@ type Request struct {
 	// read-only for ever. Without it the caller owns what is returned.
 	Shared bool
 
+	// ManagedFields asks for objects with metadata.managedFields, as a real server
+	// always returns them. Without it they come as if stripped of it: to tell who
+	// owns what costs far more than to read an object, and few readers care.
+	ManagedFields bool
+
 	// Body is the raw body instead of Object: JSON or YAML for a create, update
 	// or delete, as ContentType says (empty: JSON), and the patch for a patch.
 	Body        []byte

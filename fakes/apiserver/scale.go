@@ -21,16 +21,18 @@ import (
 // The scale subresource shows a workload as an autoscaling/v1 Scale with the
 // workload's resourceVersion, and writes nothing but the number of replicas.
 
-func (c *call) scaleOf(obj Object) *autoscalingv1.Scale {
+func (c *call) scaleOf(obj Object) *autoscalingv1.Scale { return scaleOf(c.ep, obj) }
+
+func scaleOf(ep *endpoint, obj Object) *autoscalingv1.Scale {
 	s := &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
 			ResourceVersion: obj.GetResourceVersion(), CreationTimestamp: obj.GetCreationTimestamp(),
 		},
 	}
-	s.Spec.Replicas = c.ep.Scale.Replicas(obj)
-	s.Status.Replicas = c.ep.Scale.Current(obj)
-	s.Status.Selector = c.ep.Scale.Selector(obj)
+	s.Spec.Replicas = ep.Scale.Replicas(obj)
+	s.Status.Replicas = ep.Scale.Current(obj)
+	s.Status.Selector = ep.Scale.Selector(obj)
 	return s
 }
 
@@ -73,7 +75,7 @@ func (c *call) dispatchScale() (*Response, error) {
 			return nil, err
 		}
 		if c.req.PatchType == types.ApplyYAMLPatchType {
-			return nil, errNotModelled("server-side apply")
+			return c.applyScale()
 		}
 		return c.rescale(c.patchedScale)
 	default:
@@ -95,26 +97,32 @@ func (c *call) rescale(change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, 
 		if err != nil {
 			return nil, err
 		}
-		if n := scale.Spec.Replicas; n < 0 {
-			errs := field.ErrorList{field.Invalid(field.NewPath("spec", "replicas"), n, "must be greater than or equal to 0")}
-			return nil, apierrors.NewInvalid(scaleKind.GroupKind(), c.req.Name, errs)
+		r, err := c.putScale(scale, old)
+		if !errors.Is(err, store.ErrConflict) {
+			return r, err
 		}
-		if scale.UID != "" && scale.UID != old.GetUID() {
-			gr := schema.GroupResource{Group: c.ep.gr.Group, Resource: c.ep.gr.Resource + "/scale"}
-			return nil, apierrors.NewConflict(gr, c.req.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, old.GetUID()))
-		}
-		obj := old.DeepCopyObject().(Object)
-		c.ep.Scale.SetReplicas(obj, scale.Spec.Replicas)
-		obj.SetResourceVersion(scale.ResourceVersion)
-		r, err := c.commit(&mainTarget, obj, old)
-		if errors.Is(err, store.ErrConflict) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &Response{Code: http.StatusOK, Object: c.scaleOf(r.Object)}, nil
 	}
+}
+
+// putScale gives old the replicas of scale.
+func (c *call) putScale(scale *autoscalingv1.Scale, old Object) (*Response, error) {
+	if n := scale.Spec.Replicas; n < 0 {
+		errs := field.ErrorList{field.Invalid(field.NewPath("spec", "replicas"), n, "must be greater than or equal to 0")}
+		return nil, apierrors.NewInvalid(scaleKind.GroupKind(), c.req.Name, errs)
+	}
+	if scale.UID != "" && scale.UID != old.GetUID() {
+		gr := schema.GroupResource{Group: c.ep.gr.Group, Resource: c.ep.gr.Resource + "/scale"}
+		return nil, apierrors.NewConflict(gr, c.req.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, old.GetUID()))
+	}
+	obj := old.DeepCopyObject().(Object)
+	c.ep.Scale.SetReplicas(obj, scale.Spec.Replicas)
+	obj.SetResourceVersion(scale.ResourceVersion)
+	c.beginWrite(obj, old)
+	r, err := c.commit(&mainTarget, obj, old)
+	if err != nil {
+		return nil, err
+	}
+	return &Response{Code: http.StatusOK, Object: c.scaleOf(r.Object)}, nil
 }
 
 func (c *call) patchedScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {

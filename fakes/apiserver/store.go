@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/apply"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
@@ -28,10 +29,11 @@ import (
 // Kinds, hooks and converters are registered before requests are made; all else is
 // safe for concurrent use.
 type Store struct {
-	opts  Options
-	data  *store.Store
-	kinds *registry.Registry
-	hooks admission.Chain
+	opts   Options
+	data   *store.Store
+	kinds  *registry.Registry
+	hooks  admission.Chain
+	ledger apply.Ledger // of who owns which fields
 
 	policies policies
 	issuer   *tokens.Issuer
@@ -57,6 +59,26 @@ type endpoint struct {
 
 	// defines says that writes may concern a CustomResourceDefinition.
 	defines bool
+
+	main, status, finalize fieldTarget
+	scale                  scaleTarget
+}
+
+// target returns what writes to a subresource, or to the object itself, are made
+// to.
+func (ep *endpoint) target(subresource string) apply.Target {
+	switch subresource {
+	case "":
+		return &ep.main
+	case "status":
+		return &ep.status
+	case "scale":
+		return &ep.scale
+	case "finalize":
+		return &ep.finalize
+	default:
+		return &fieldTarget{ep: ep, kinds: ep.main.kinds, subresource: subresource} // so rare that they need not be told apart
+	}
 }
 
 // NewStore returns a store that holds nothing but the namespaces default,
@@ -74,7 +96,7 @@ func NewStore(opts Options) *Store {
 	st.definitions.converters = map[schema.GroupKind]Converter{}
 	st.definitions.served = map[string]served{}
 	st.endpoints.Store(&map[schema.GroupVersionResource]*endpoint{})
-	cfg := store.Config{History: opts.History}
+	cfg := store.Config{History: opts.History, Carry: apply.Carry}
 	if opts.Guard {
 		cfg.Check = st.guard
 	}
@@ -87,7 +109,7 @@ func NewStore(opts Options) *Store {
 	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		ns := &corev1.Namespace{}
 		ns.Name = name
-		if _, err := boot.Do(&Request{Verb: Create, Resource: namespaceResource, Object: ns, Owned: true}); err != nil {
+		if _, err := boot.Do(&Request{Verb: Create, Resource: namespaceResource, Object: ns, Owned: true, UserAgent: "kube-apiserver"}); err != nil {
 			panic(fmt.Sprintf("apiserver: create namespace %s: %v", name, err))
 		}
 	}
@@ -191,6 +213,9 @@ func (st *Store) endpoint(gvr schema.GroupVersionResource) (*endpoint, bool) {
 		Entry: entry, table: st.table(entry.GroupResource()), gr: gvr.GroupResource(),
 		defines: gvr == definitionResource || entry.Definition != nil && entry.Definition.Terminating,
 	}
+	e.main.ep, e.status.ep, e.finalize.ep, e.scale.ep = e, e, e, e
+	e.main.kinds, e.status.kinds, e.finalize.kinds = st.kinds, st.kinds, st.kinds
+	e.status.subresource, e.finalize.subresource = "status", "finalize"
 	next := maps.Clone(*st.endpoints.Load())
 	next[gvr] = e
 	st.endpoints.Store(&next)

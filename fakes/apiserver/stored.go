@@ -51,9 +51,10 @@ func (e *endpoint) seeAll(r *Response) error {
 }
 
 // load returns the object at key as the request sees it, and remembers what is
-// stored there.
+// stored there and its mark.
 func (c *call) load(key store.Key) (Object, bool, error) {
-	stored, ok := c.ep.table.Get(key)
+	stored, mark, ok := c.ep.table.Look(key)
+	c.own.mark = mark
 	if !ok || c.ep.Schema == nil {
 		return stored, ok, nil
 	}
@@ -70,17 +71,17 @@ func (c *call) toStore(obj Object) (Object, error) {
 	return c.ep.Schema.Save(obj)
 }
 
-// put stores obj in place of old, which load has returned, and returns what is
-// stored now as the request sees it.
-func (c *call) put(key store.Key, obj, old Object) (Object, error) {
+// put stores obj, with a mark, in place of old, which load has returned, and
+// returns what is stored now as the request sees it.
+func (c *call) put(key store.Key, obj, old Object, mark store.Mark) (Object, error) {
 	if c.ep.Schema == nil {
-		return obj, c.ep.table.Update(key, obj, old)
+		return obj, c.ep.table.UpdateMarked(key, obj, old, mark)
 	}
 	stored, err := c.ep.Schema.Save(obj)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.ep.table.Update(key, stored, c.base); err != nil {
+	if err := c.ep.table.UpdateMarked(key, stored, c.base, mark); err != nil {
 		return nil, err
 	}
 	return c.ep.seen(stored)

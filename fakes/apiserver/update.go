@@ -92,6 +92,7 @@ func (c *call) replace(t *target, obj Object) (*Response, error) {
 		if !c.store.hooks.Empty() || c.unconditional(obj) {
 			again = obj.DeepCopyObject().(Object) // admission changes it, and another write may come between
 		}
+		c.beginWrite(obj, old)
 		if err := c.admit(obj, old); err != nil {
 			return nil, err
 		}
@@ -111,8 +112,10 @@ func (c *call) unconditional(obj Object) bool {
 }
 
 func (c *call) createByPut(obj Object) (*Response, error) {
+	c.creating = true
 	wipe(obj)
 	obj.SetResourceVersion("")
+	c.beginWrite(obj, nil)
 	if err := c.admit(obj, nil); err != nil {
 		return nil, err
 	}
@@ -143,20 +146,21 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 	switch {
 	case c.released(obj, old):
 		return c.release(obj, old)
-	case same: // no event, no new version
-		return c.answer(http.StatusOK, old), nil
+	case same && !c.disowned(obj, old): // no event, no new version
+		return c.answer(http.StatusOK, old, c.own.mark), nil
 	}
 	c.ep.Shape().Normalize(obj)
 	if err := c.checkSize(obj); err != nil {
 		return nil, err
 	}
+	mark := c.endWrite(obj, old)
 	if !c.dryRun {
 		var err error
-		if obj, err = c.put(c.key(), obj, old); err != nil {
+		if obj, err = c.put(c.key(), obj, old, mark); err != nil {
 			return nil, c.storageError(err)
 		}
 	}
-	return c.answer(http.StatusOK, obj), nil
+	return c.answer(http.StatusOK, obj, mark), nil
 }
 
 // checkVersion compares the resourceVersion that was sent with the stored one.
@@ -213,7 +217,7 @@ func (c *call) release(obj, old Object) (*Response, error) {
 			return nil, c.storageError(err)
 		}
 	}
-	return c.answer(http.StatusOK, obj), nil
+	return c.answer(http.StatusOK, obj, c.endWrite(obj, old)), nil
 }
 
 func (c *call) storageError(err error) error {

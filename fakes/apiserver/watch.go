@@ -26,6 +26,7 @@ type Watch struct {
 	pending []Event // before what the cursor has: a bookmark, or the final error
 	ended   bool
 	notify  func()
+	fields  bool // objects are wanted with their managed fields
 }
 
 // Watch opens a watch on the resource and namespace of req, narrowed by its
@@ -60,7 +61,7 @@ func (c *call) openWatch() (*Watch, error) {
 	if err != nil {
 		return nil, errVersion(c.req.ResourceVersion, err)
 	}
-	w := &Watch{server: c.Server, ep: c.ep}
+	w := &Watch{server: c.Server, ep: c.ep, fields: c.req.ManagedFields}
 	if t := c.req.TimeoutSeconds; t != nil && *t > 0 {
 		w.deadline = c.store.opts.Clock.Now().Add(seconds(*t))
 	}
@@ -186,6 +187,9 @@ func (w *Watch) event(e store.Entry) Event {
 		if err != nil {
 			return w.unreadable(err)
 		}
+	}
+	if w.fields {
+		obj = withFields(obj, w.server.store.ledger.Owners(e.Mark, e.Object))
 	}
 	return Event{Type: eventTypes[e.Kind], Object: obj, Revision: e.Revision}
 }

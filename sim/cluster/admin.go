@@ -29,10 +29,18 @@ func (t *touching) Call(_ context.Context, req *apiserver.Request) (*apiserver.R
 // Store lets clients find out which kinds there are.
 func (c caller) Store() *apiserver.Store { return c.proc.cluster.store }
 
+// clientOptions are those of every client in the cluster.
+func (c *Cluster) clientOptions() []apiclient.Option {
+	if c.cfg.ManagedFields {
+		return nil
+	}
+	return []apiclient.Option{apiclient.WithoutManagedFields()}
+}
+
 // kube returns the process's API client; it lives through all incarnations.
 func (p *Process) kube() client.Client {
 	if p.client == nil {
-		p.client = apiclient.New(caller{p}, p.cluster.cfg.Scheme, apiclient.WithUserAgent(p.agent))
+		p.client = apiclient.New(caller{p}, p.cluster.cfg.Scheme, append(p.cluster.clientOptions(), apiclient.WithUserAgent(p.agent))...)
 	}
 	return p.client
 }

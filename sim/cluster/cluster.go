@@ -89,7 +89,7 @@ func New(cfg Config) *Cluster {
 			cluster: c, name: name, node: c.control, server: apiserver.NewServer(c.store, name),
 		})
 	}
-	c.admin = apiclient.New(&touching{Server: c.instances[0].server, cluster: c}, cfg.Scheme)
+	c.admin = apiclient.New(&touching{Server: c.instances[0].server, cluster: c}, cfg.Scheme, c.clientOptions()...)
 	for i := range cfg.Nodes {
 		c.addNode("node-" + strconv.Itoa(i+1))
 	}

@@ -47,6 +47,12 @@ type Config struct {
 	// nothing is collected, and no deleted namespace ever goes.
 	Controllers []string
 
+	// ManagedFields lets processes and the test see metadata.managedFields, as in a
+	// real cluster. Without it they see objects as if informers and clients had the
+	// transform cache.TransformStripManagedFields: runs are much faster then, and
+	// conflicts of server-side apply are found all the same.
+	ManagedFields bool
+
 	// API passes further options to the API server's store. Clock, Entropy, Scheme
 	// and Refused are set here: with RBAC, [Cluster.Refusals] tells what processes
 	// were not allowed to do.

@@ -149,6 +149,7 @@ func (r *reflector) request(v apiserver.Verb) apiserver.Request {
 		Verb: v, Resource: inf.kind.resource,
 		Namespace: inf.namespace, Name: "",
 		Fields: inf.fields, Labels: inf.selector,
+		ManagedFields: inf.proc.cluster.cfg.ManagedFields,
 	}
 }
 

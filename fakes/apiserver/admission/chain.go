@@ -19,6 +19,17 @@ func (c *Chain) Add(h Hook) { c.hooks = append(c.hooks, &h) }
 // Empty reports whether there is no hook at all.
 func (c *Chain) Empty() bool { return len(c.hooks) == 0 }
 
+// Wants reports whether any hook wants to see the request. What it is shown may
+// then be made ready.
+func (c *Chain) Wants(r *Review, namespace func() labels.Set) bool {
+	for _, h := range c.hooks {
+		if h.Match.matches(r, namespace) {
+			return true
+		}
+	}
+	return false
+}
+
 // Mutate asks the mutating hooks. The labels of the request's namespace are
 // looked up only if a hook wants them. It returns warnings, whether any hook was
 // asked, and the error of the first that refuses.

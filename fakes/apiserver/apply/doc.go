@@ -9,7 +9,6 @@
 //	scale.go        the subresource scale, which shows one field of its parent
 //	types.go        schemas of the built-in kinds
 //	ledger.go       the same, but worked out only when somebody asks
-//	fold.go         which writes leave nothing to work out apart
 //
 // Merging and comparing is the work of structured-merge-diff, the library that a
 // real server uses. What stands around it there reads the time and draws random

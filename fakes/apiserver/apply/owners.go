@@ -184,3 +184,30 @@ func Reset(entries []metav1.ManagedFieldsEntry) bool {
 		return false
 	}
 }
+
+// Identical reports whether a and b are the same, times included.
+func Identical(a, b *Owners) bool {
+	if !Same(a, b) {
+		return false
+	}
+	if a.Empty() {
+		return true
+	}
+	for id := range a.sets {
+		s, inA := a.times[id]
+		t, inB := b.times[id]
+		if inA != inB || !s.Equal(&t) {
+			return false
+		}
+	}
+	return true
+}
+
+// CopyEntries returns entries that may be changed.
+func CopyEntries(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	out := make([]metav1.ManagedFieldsEntry, len(entries))
+	for i := range entries {
+		entries[i].DeepCopyInto(&out[i])
+	}
+	return out
+}

@@ -30,7 +30,7 @@ var (
 func NewScaler(parent schema.GroupVersion, path fieldpath.Path, view func(parent runtime.Object) *autoscalingv1.Scale) *Scaler {
 	return &Scaler{
 		scales: NewManager(Config{
-			Kind: scaleKind, Subresource: "scale", Types: BuiltinTypes(),
+			Kind: scaleKind, Subresource: "scale", Types: scaleTypes{},
 			New: func() runtime.Object { return scaleObject(&autoscalingv1.Scale{}) },
 			Convert: func(obj runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
 				return nil, runtime.NewNotRegisteredErrForKind("scale", to.WithKind(scaleKind.Kind))

@@ -3,6 +3,7 @@ package apply
 import (
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	applyconfigurations "k8s.io/client-go/applyconfigurations"
@@ -35,4 +36,67 @@ func (lazyTypes) ObjectToTyped(obj runtime.Object, opts ...typed.ValidationOptio
 // TypedToObject implements managedfields.TypeConverter.
 func (lazyTypes) TypedToObject(v *typed.TypedValue) (runtime.Object, error) {
 	return GuessedTypes().TypedToObject(v)
+}
+
+// scaleSchema is the schema of autoscaling/v1 Scale, which client-go has no
+// configurations for.
+const scaleSchema typed.YAMLObject = `types:
+- name: scale
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: any
+    - name: spec
+      type:
+        map:
+          fields:
+          - name: replicas
+            type:
+              scalar: numeric
+    - name: status
+      type:
+        map:
+          fields:
+          - name: replicas
+            type:
+              scalar: numeric
+          - name: selector
+            type:
+              scalar: string
+- name: any
+  scalar: untyped
+  list:
+    elementType:
+      namedType: any
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: any
+    elementRelationship: separable
+`
+
+var scaleParser = sync.OnceValue(func() typed.ParseableType {
+	p, err := typed.NewParser(scaleSchema)
+	if err != nil {
+		panic(err) // a constant
+	}
+	return p.Type("scale")
+})
+
+// scaleTypes knows scales.
+type scaleTypes struct{ lazyTypes }
+
+// ObjectToTyped implements managedfields.TypeConverter.
+func (scaleTypes) ObjectToTyped(obj runtime.Object, opts ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return scaleParser().FromUnstructured(u.Object, opts...)
+	}
+	return scaleParser().FromStructured(obj, opts...)
 }

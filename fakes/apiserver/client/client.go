@@ -27,6 +27,14 @@ func WithUserAgent(name string) Option {
 	return func(c *Client) { c.userAgent = name }
 }
 
+// WithoutManagedFields leaves metadata.managedFields out of all that is returned,
+// as if the cache transform TransformStripManagedFields stood in between. A real
+// server returns them, and so does the client without this option; but to work out
+// who owns which field costs far more than any other call, and few programs care.
+func WithoutManagedFields() Option {
+	return func(c *Client) { c.noFields = true }
+}
+
 // WithWarnings calls fn with every warning that comes with an answer.
 func WithWarnings(fn func(text string)) Option {
 	return func(c *Client) { c.warn = fn }
@@ -45,6 +53,7 @@ type Client struct {
 	kinds     kinds
 	user      *apiserver.User
 	userAgent string
+	noFields  bool
 	warn      func(text string)
 }
 
@@ -100,7 +109,7 @@ func (c *Client) request(verb apiserver.Verb, k *apiserver.Resource, namespace, 
 	req := requests.Get().(*apiserver.Request)
 	*req = apiserver.Request{
 		Verb: verb, Resource: k.GVR(), Namespace: namespace, Name: name,
-		Shared: true, User: c.user, UserAgent: c.userAgent,
+		Shared: true, ManagedFields: !c.noFields, User: c.user, UserAgent: c.userAgent,
 	}
 	return req
 }

@@ -89,12 +89,18 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-func TestApplySaysWhatTheServerSays(t *testing.T) {
+func TestApply(t *testing.T) {
 	c := newClient(t)
-	err := c.Apply(ctx, corev1ac.ConfigMap("a", "default").WithData(map[string]string{"k": "v"}), client.FieldOwner("me"))
-	if apierrors.ReasonForError(err) != "NotImplemented" {
-		t.Errorf("got %v, want the server's refusal", err)
+	config := corev1ac.ConfigMap("a", "default").WithData(map[string]string{"k": "v"})
+	must(t, c.Apply(ctx, config, client.FieldOwner("me")))
+	if config.UID == nil || *config.UID == "" {
+		t.Errorf("the answer is not in the configuration: %+v", config)
 	}
+	err := c.Apply(ctx, corev1ac.ConfigMap("a", "default").WithData(map[string]string{"k": "w"}), client.FieldOwner("you"))
+	if want := `Apply failed with 1 conflict: conflict with "me": .data.k`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	must(t, c.Apply(ctx, corev1ac.ConfigMap("a", "default").WithData(map[string]string{"k": "w"}), client.FieldOwner("you"), client.ForceOwnership))
 }
 
 func TestMapper(t *testing.T) {

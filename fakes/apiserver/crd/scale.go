@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 )
@@ -39,6 +40,7 @@ func (v *version) scale() *registry.Scale {
 		Replicas: func(obj registry.Object) int32 { return count(obj, replicas) },
 		Current:  func(obj registry.Object) int32 { return count(obj, current) },
 		Selector: selector,
+		Path:     fieldPath(replicas),
 		SetReplicas: func(obj registry.Object, n int32) {
 			// It fails only where a parent is no object, which validation has refused.
 			_ = unstructured.SetNestedField(contentOfObject(obj), int64(n), replicas...)
@@ -51,6 +53,14 @@ func (v *version) scale() *registry.Scale {
 			return err
 		},
 	}
+}
+
+func fieldPath(members []string) fieldpath.Path {
+	path := make(fieldpath.Path, 0, len(members))
+	for _, name := range members {
+		path = append(path, fieldpath.PathElement{FieldName: &name})
+	}
+	return path
 }
 
 func contentOfObject(obj registry.Object) map[string]any {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
@@ -173,6 +174,9 @@ type Scale struct {
 	SetReplicas func(Object, int32)
 	Current     func(Object) int32  // status.replicas
 	Selector    func(Object) string // in the syntax of queries
+
+	// Path is where the number of replicas is; nil means spec.replicas.
+	Path fieldpath.Path
 }
 
 // Version is another API version in which a kind is served.

@@ -120,7 +120,7 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 	}
 	req := &apiserver.Request{
 		Verb: verb, Resource: t.resource, Subresource: t.subresource, Namespace: t.namespace, Name: t.name,
-		Shared: true, User: user, UserAgent: r.UserAgent(),
+		Shared: true, ManagedFields: true, User: user, UserAgent: r.UserAgent(),
 	}
 	if err := fill(r, req); err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ type Shape struct {
 	ops    *ops
 	leaves []leaf
 	refs   []*leaf // that are not scalar
+	rooms  rooms
 }
 
 // leaf is a field that is not a struct walked field by field, or one that is
@@ -43,6 +44,12 @@ type leaf struct {
 	ops    *ops
 	move   func(to, from unsafe.Pointer)
 	scalar bool // assignment is a copy
+
+	identity bool   // metadata that only a server writes
+	deletion bool   // metadata that only a deletion writes
+	field    string // the top-level field it is below, in Go
+	mergeKey string // of a list: what tells its items apart
+	whole    bool   // a list whose items cannot be told apart
 }
 
 type shapeKey struct {
@@ -102,10 +109,15 @@ func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, top int) {
 			s.flatten(c, f.Type, base+f.Offset, at)
 			continue
 		}
-		s.leaves = append(s.leaves, leaf{
+		l := leaf{
 			top: at, offset: base + f.Offset, typ: f.Type, kind: kindOf(f.Type),
 			ops: c.compileField(f), move: mover(f.Type), scalar: isScalar(f.Type),
-		})
+			mergeKey: mergeKeyOf(f), field: s.typ.Field(at).Name,
+		}
+		l.identity = t == objectMetaType && identity[f.Name] || t == typeMetaType
+		l.deletion = t == objectMetaType && (f.Name == "DeletionTimestamp" || f.Name == "DeletionGracePeriodSeconds")
+		l.whole = c.enc == Protobuf && l.mergeKey == "" && f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct
+		s.leaves = append(s.leaves, l)
 	}
 }
 

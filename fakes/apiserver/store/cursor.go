@@ -23,6 +23,7 @@ type Entry struct {
 	Kind     Kind
 	Object   Object
 	Revision uint64
+	Mark     Mark
 }
 
 // WatchQuery says where a cursor starts and what it sees.
@@ -77,22 +78,22 @@ func (v *View) Watch(t *Table, q WatchQuery) (*Cursor, error) {
 	c.label, c.value, c.plain = q.Selector.onlyLabel()
 	if q.Initial {
 		c.skip = v.in(t)
-		r := t.list(&Query{Selector: q.Selector, Revision: c.skip})
+		r := t.list(&Query{Selector: q.Selector, Revision: c.skip, Marked: true})
 		c.queue = make([]Entry, 0, len(r.Objects)+1)
-		for _, obj := range r.Objects {
+		for i, obj := range r.Objects {
 			rev, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
-			c.queue = append(c.queue, Entry{Added, obj, rev})
+			c.queue = append(c.queue, Entry{Added, obj, rev, r.Marks[i]})
 		}
 		c.initial = len(c.queue)
 	}
 	if q.Initial && q.Mark && !q.Fresh {
-		c.queue = append(c.queue, Entry{InitialEnd, nil, c.skip})
+		c.queue = append(c.queue, Entry{Kind: InitialEnd, Revision: c.skip})
 	}
 	for i := t.history.after(c.skip); i < t.history.len(); i++ {
 		c.offer(t.history.at(i))
 	}
 	if q.Initial && q.Mark && q.Fresh {
-		c.queue = append(c.queue, Entry{InitialEnd, nil, s.rev})
+		c.queue = append(c.queue, Entry{Kind: InitialEnd, Revision: s.rev})
 	}
 	t.route.add(c)
 	v.cursors[c] = struct{}{}
@@ -132,11 +133,11 @@ func (c *Cursor) take(e *event, now, was bool) {
 	}
 	switch {
 	case now && was:
-		c.queue = append(c.queue, Entry{Modified, e.obj, e.rev})
+		c.queue = append(c.queue, Entry{Modified, e.obj, e.rev, e.mark})
 	case now:
-		c.queue = append(c.queue, Entry{Added, e.obj, e.rev})
+		c.queue = append(c.queue, Entry{Added, e.obj, e.rev, e.mark})
 	case was:
-		c.queue = append(c.queue, Entry{Deleted, e.tombstone(), e.rev})
+		c.queue = append(c.queue, Entry{Deleted, e.tombstone(), e.rev, e.was})
 	default:
 		return
 	}

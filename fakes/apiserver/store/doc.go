@@ -20,6 +20,9 @@
 // the object it was computed from; if that is no longer the stored one it fails
 // with [ErrConflict], so a read-modify-write needs no lock across the two.
 //
+// A writer may leave a [Mark] beside a version. Whoever reads a version can ask
+// for it, however old the version is.
+//
 // # Watching
 //
 // A [Cursor] is fed by the writes that match its selector: each write looks up

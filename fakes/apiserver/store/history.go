@@ -14,6 +14,8 @@ type event struct {
 	obj  Object // the state after, nil if the object was deleted
 	prev Object // the state before, nil if it was created
 	last Object // prev with this event's revision
+
+	mark, was Mark // of obj and prev
 }
 
 // tombstone is what a watcher is told about an object that it no longer sees:
@@ -64,17 +66,17 @@ func (r *ring) after(rev uint64) int {
 	return sort.Search(r.len(), func(i int) bool { return r.at(i).rev > rev })
 }
 
-// undo returns, for every key written after rev, its state at rev: nil for keys
-// that were not there.
-func (t *Table) undo(rev uint64) map[Key]Object {
+// undo returns, for every key written after rev, its state at rev, which
+// has no object for keys that were not there.
+func (t *Table) undo(rev uint64) map[Key]version {
 	from := t.history.after(rev)
 	if from == t.history.len() {
 		return nil
 	}
-	old := make(map[Key]Object, t.history.len()-from)
+	old := make(map[Key]version, t.history.len()-from)
 	for i := t.history.len() - 1; i >= from; i-- {
 		e := t.history.at(i)
-		old[e.key] = e.prev
+		old[e.key] = version{e.prev, e.was}
 	}
 	return old
 }

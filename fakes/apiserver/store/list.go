@@ -15,11 +15,15 @@ type Query struct {
 
 	// Limit is the largest number of objects wanted; zero means all.
 	Limit int
+
+	// Marked asks for the marks of the objects.
+	Marked bool
 }
 
 // Result is a list, in key order.
 type Result struct {
 	Objects  []Object
+	Marks    []Mark // of the objects, if they were asked for
 	Revision uint64 // of the state that was listed
 	More     bool   // the limit cut the list
 	Left     int    // with More: the number of objects that were not reached
@@ -52,7 +56,7 @@ func (t *Table) list(q *Query) Result {
 			r.Objects = make([]Object, 0, n)
 		}
 	}
-	add := func(k Key, obj Object) bool {
+	add := func(k Key, obj Object, mark Mark) bool {
 		if q.Namespace != "" && k.Namespace != q.Namespace {
 			return k.Namespace < q.Namespace
 		}
@@ -64,30 +68,37 @@ func (t *Table) list(q *Query) Result {
 			r.Left++
 			return q.wholeNamespace() // only then does anybody want to know how many
 		}
-		r.Objects = append(r.Objects, obj)
+		r.add(q, obj, mark)
 		return true
 	}
 	t.walk(tree, q, old, add)
 	return r
 }
 
-func (t *Table) listOne(q *Query, old map[Key]Object, r *Result) {
+func (r *Result) add(q *Query, obj Object, mark Mark) {
+	r.Objects = append(r.Objects, obj)
+	if q.Marked {
+		r.Marks = append(r.Marks, mark)
+	}
+}
+
+func (t *Table) listOne(q *Query, old map[Key]version, r *Result) {
 	k := Key{q.Namespace, q.Name}
-	obj, changed := old[k]
+	v, changed := old[k]
 	if !changed {
 		if it, ok := t.items[k]; ok {
 			t.check(it)
-			obj = it.obj
+			v = version{it.obj, it.mark}
 		}
 	}
-	if obj != nil && q.matches(k, obj) && (!q.Continue || q.After.Less(k)) {
-		r.Objects = append(r.Objects, obj)
+	if v.obj != nil && q.matches(k, v.obj) && (!q.Continue || q.After.Less(k)) {
+		r.add(q, v.obj, v.mark)
 	}
 }
 
 // walk calls add for the objects of tree as they were before old was overwritten,
 // in key order from where q starts, until add returns false.
-func (t *Table) walk(tree *itemTree, q *Query, old map[Key]Object, add func(Key, Object) bool) {
+func (t *Table) walk(tree *itemTree, q *Query, old map[Key]version, add func(Key, Object, Mark) bool) {
 	pivot := &item{key: Key{q.Namespace, ""}}
 	if q.Continue && pivot.key.Less(q.After) {
 		pivot.key = q.After
@@ -98,7 +109,7 @@ func (t *Table) walk(tree *itemTree, q *Query, old map[Key]Object, add func(Key,
 		for len(extra) > 0 && (before == nil || extra[0].Less(*before)) {
 			k := extra[0]
 			extra = extra[1:]
-			if (!q.Continue || q.After.Less(k)) && !add(k, old[k]) {
+			if (!q.Continue || q.After.Less(k)) && !add(k, old[k].obj, old[k].mark) {
 				stopped = true
 				return false
 			}
@@ -117,7 +128,7 @@ func (t *Table) walk(tree *itemTree, q *Query, old map[Key]Object, add func(Key,
 				return true
 			}
 			t.check(it)
-			if !add(it.key, it.obj) {
+			if !add(it.key, it.obj, it.mark) {
 				stopped = true
 			}
 			return !stopped
@@ -129,13 +140,13 @@ func (t *Table) walk(tree *itemTree, q *Query, old map[Key]Object, add func(Key,
 }
 
 // changedKeys returns the keys of old from start on that had a state, sorted.
-func changedKeys(old map[Key]Object, start Key) []Key {
+func changedKeys(old map[Key]version, start Key) []Key {
 	if len(old) == 0 {
 		return nil
 	}
 	keys := make([]Key, 0, len(old))
-	for k, obj := range old {
-		if obj != nil && !k.Less(start) {
+	for k, v := range old {
+		if v.obj != nil && !k.Less(start) {
 			keys = append(keys, k)
 		}
 	}
@@ -144,16 +155,16 @@ func changedKeys(old map[Key]Object, start Key) []Key {
 }
 
 // at returns the object at k as it was at rev.
-func (t *Table) at(k Key, rev uint64) (Object, bool) {
+func (t *Table) at(k Key, rev uint64) (version, bool) {
 	for i := t.history.after(rev); i < t.history.len(); i++ {
 		if e := t.history.at(i); e.key == k {
-			return e.prev, e.prev != nil
+			return version{e.prev, e.was}, e.prev != nil
 		}
 	}
 	it, ok := t.items[k]
 	if !ok {
-		return nil, false
+		return version{}, false
 	}
 	t.check(it)
-	return it.obj, true
+	return version{it.obj, it.mark}, true
 }

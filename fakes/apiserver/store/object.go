@@ -17,6 +17,20 @@ type Object interface {
 	runtime.Object
 }
 
+// Mark is what a writer leaves beside a version of an object, to know more about
+// it later. The store keeps it as long as the version and makes nothing of it.
+// The zero Mark says nothing.
+type Mark struct {
+	By any
+	At int64
+}
+
+// version is one state of an object.
+type version struct {
+	obj  Object // nil: there was none
+	mark Mark
+}
+
 // Key names an object within its table. Keys are ordered by namespace, then
 // name, both by bytes.
 type Key struct{ Namespace, Name string }

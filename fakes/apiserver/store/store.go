@@ -15,6 +15,10 @@ type Config struct {
 	// that was made when it was stored. It should panic if they differ: then
 	// somebody changed a shared object. It makes every write cost a copy.
 	Check func(table string, k Key, stored, asWritten Object)
+
+	// Carry makes the mark of a version that was written without one, out of the
+	// version before. It must not use the store. Nil means the mark of before.
+	Carry func(before Mark, obj Object) Mark
 }
 
 // Store is a set of tables with one revision counter. The first revision is 1.

@@ -11,6 +11,7 @@ import (
 type item struct {
 	key  Key
 	obj  Object // immutable
+	mark Mark
 	copy Object // as it was written; only with Config.Check
 }
 
@@ -85,23 +86,38 @@ func (t *Table) find(k Key) *item {
 	return it
 }
 
+// Look is Get with the mark of what it returns.
+func (t *Table) Look(k Key) (Object, Mark, bool) {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	it := t.find(k)
+	if it == nil {
+		return nil, Mark{}, false
+	}
+	t.check(it)
+	return it.obj, it.mark, true
+}
+
 // Create stores obj, which the caller gives away, at a new key. The object gets
 // its resourceVersion. It fails with ErrExists.
-func (t *Table) Create(k Key, obj Object) error {
+func (t *Table) Create(k Key, obj Object) error { return t.CreateMarked(k, obj, Mark{}) }
+
+// CreateMarked is Create with a mark.
+func (t *Table) CreateMarked(k Key, obj Object, mark Mark) error {
 	t.store.mu.Lock()
 	if _, ok := t.items[k]; ok {
 		t.store.mu.Unlock()
 		return ErrExists
 	}
 	rev := t.store.next(obj)
-	it := &item{key: k}
+	it := &item{key: k, mark: mark}
 	t.put(it, obj)
 	t.items[k] = it
 	t.tree.ReplaceOrInsert(it)
 	for _, x := range t.indexes {
 		x.insert(it)
 	}
-	t.record(&event{rev: rev, key: k, obj: obj})
+	t.record(&event{rev: rev, key: k, obj: obj, mark: mark})
 	t.store.unlock()
 	return nil
 }
@@ -109,7 +125,15 @@ func (t *Table) Create(k Key, obj Object) error {
 // Update replaces the object at k by obj, which the caller gives away. It fails
 // with ErrNotFound if there is none, and with ErrConflict if it is not prev,
 // the very object that the caller had read.
-func (t *Table) Update(k Key, obj, prev Object) error {
+func (t *Table) Update(k Key, obj, prev Object) error { return t.update(k, obj, prev, nil) }
+
+// UpdateMarked is Update with a mark, instead of one carried over from the version
+// before.
+func (t *Table) UpdateMarked(k Key, obj, prev Object, mark Mark) error {
+	return t.update(k, obj, prev, &mark)
+}
+
+func (t *Table) update(k Key, obj, prev Object, mark *Mark) error {
 	t.store.mu.Lock()
 	it, err := t.current(k, prev)
 	if err != nil {
@@ -120,8 +144,15 @@ func (t *Table) Update(k Key, obj, prev Object) error {
 	for _, x := range t.indexes {
 		x.move(it, obj)
 	}
+	was := it.mark
+	switch {
+	case mark != nil:
+		it.mark = *mark
+	case t.store.cfg.Carry != nil:
+		it.mark = t.store.cfg.Carry(was, prev)
+	}
 	t.put(it, obj)
-	t.record(&event{rev: rev, key: k, obj: obj, prev: prev})
+	t.record(&event{rev: rev, key: k, obj: obj, prev: prev, mark: it.mark, was: was})
 	t.store.unlock()
 	return nil
 }
@@ -143,7 +174,7 @@ func (t *Table) Delete(k Key, prev Object) (Object, error) {
 	t.tree.Delete(it)
 	last := shape.ShallowCopy(prev).(Object)
 	rev := t.store.next(last)
-	t.record(&event{rev: rev, key: k, prev: prev, last: last})
+	t.record(&event{rev: rev, key: k, prev: prev, last: last, was: it.mark})
 	t.store.unlock()
 	return last, nil
 }

@@ -77,9 +77,16 @@ func (v *View) rouse() {
 
 // Get returns the object at k as the view sees it.
 func (v *View) Get(t *Table, k Key) (Object, bool) {
+	obj, _, ok := v.Look(t, k)
+	return obj, ok
+}
+
+// Look is Get with the mark of what it returns.
+func (v *View) Look(t *Table, k Key) (Object, Mark, bool) {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
-	return t.at(k, v.in(t))
+	seen, ok := t.at(k, v.in(t))
+	return seen.obj, seen.mark, ok
 }
 
 // List answers q at the view's revision; q.Revision is not used.

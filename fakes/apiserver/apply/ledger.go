@@ -1,0 +1,190 @@
+package apply
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
+)
+
+// A Target is what writes are made to. It says who owns what after a write, as
+// [Manager.Update] does, of objects as they are stored. Targets are compared.
+type Target interface {
+	Update(o *Owners, live, obj store.Object, name string, now metav1.Time) *Owners
+
+	// Onward reports whether writes to the target from a over b to c leave the
+	// same owners as one from a to c; see shape.Shape.Onward.
+	Onward(a, b, c store.Object) bool
+}
+
+// A Write is one that is no apply.
+type Write struct {
+	Target Target
+	Name   string       // of the manager
+	Live   store.Object // what was stored before; nil if nothing
+	Object store.Object // what is stored now
+
+	// Sent is what the write asked for, if that is not what was stored.
+	Sent store.Object
+
+	Time metav1.Time
+}
+
+// A Ledger notes writes, and works out who owns what when it is asked. What it
+// knows of a version is in the version's mark:
+//
+//	nothing    nobody owns anything, and it stays so
+//	*Owners    worked out
+//	*run       one manager's writes, one after the other, since another version
+//	*sealed    as of a version before, which untracked writes have changed
+//
+// Notes refer to earlier versions. As long as the chain of them is short that is
+// all; when it grows long, its beginning is worked out.
+//
+// The zero Ledger is ready for use, from several goroutines. Marks of one ledger
+// must not be given to another.
+type Ledger struct{ mu sync.Mutex }
+
+// chainMax is the number of notes on which one version may depend.
+const chainMax = 16
+
+// run is a number of writes by one manager to one target, from one state to
+// another that the mark's version is. It does not matter what came between.
+type run struct {
+	before store.Mark   // of the version before, if base is not known
+	end    store.Object // that version
+	known  bool
+	base   *Owners // before the run
+	depth  int
+
+	target Target
+	name   string
+	live   store.Object
+	sent   store.Object // instead of the version; then the run is a single write
+
+	last struct { // what was asked for last
+		obj    store.Object
+		at     int64
+		owners *Owners
+	}
+}
+
+// sealed is a mark that has become that of other versions.
+type sealed struct {
+	mark   store.Mark
+	obj    store.Object
+	known  bool
+	owners *Owners
+}
+
+// Settled returns the mark of a version whose owners are known.
+func Settled(o *Owners) store.Mark {
+	if o.Empty() {
+		return store.Mark{}
+	}
+	return store.Mark{By: o}
+}
+
+// Carry returns the mark of a version that an untracked write makes of obj, whose
+// mark is before: the owners stay.
+func Carry(before store.Mark, obj store.Object) store.Mark {
+	if _, ok := before.By.(*run); ok {
+		return store.Mark{By: &sealed{mark: before, obj: obj}}
+	}
+	return before
+}
+
+// Note returns the mark of the version that w makes. Before is the mark of
+// w.Live.
+func (l *Ledger) Note(before store.Mark, w Write) store.Mark {
+	if before.By == nil && w.Live != nil {
+		return store.Mark{} // nobody owns anything, and it stays so
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r, ok := before.By.(*run); ok && r.continues(&w) {
+		return store.Mark{By: r, At: w.Time.Unix()}
+	}
+	r := &run{target: w.Target, name: w.Name, live: w.Live, sent: w.Sent, depth: depth(before) + 1}
+	switch {
+	case w.Live == nil:
+		r.known = true
+	case r.depth > chainMax:
+		r.known, r.base, r.depth = true, l.owners(before, w.Live), 1
+	default:
+		r.before, r.end = before, w.Live
+	}
+	return store.Mark{By: r, At: w.Time.Unix()}
+}
+
+// continues reports whether w can be told as part of the run.
+func (r *run) continues(w *Write) bool {
+	return r.target == w.Target && r.name == w.Name && r.sent == nil && w.Sent == nil && r.target.Onward(r.live, w.Live, w.Object)
+}
+
+// depth is the number of notes on which a version depends.
+func depth(m store.Mark) int {
+	switch by := m.By.(type) {
+	case *run:
+		if by.known {
+			return 1
+		}
+		return by.depth
+	case *sealed:
+		if by.known {
+			return 0
+		}
+		return depth(by.mark)
+	default:
+		return 0
+	}
+}
+
+// Owners returns who owns what of obj, a version with the mark m.
+func (l *Ledger) Owners(m store.Mark, obj store.Object) *Owners {
+	switch by := m.By.(type) {
+	case nil:
+		return nil
+	case *Owners:
+		return by
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.owners(m, obj)
+}
+
+func (l *Ledger) owners(m store.Mark, obj store.Object) *Owners {
+	switch by := m.By.(type) {
+	case *Owners:
+		return by
+	case *run:
+		return l.after(by, m.At, obj)
+	case *sealed:
+		if !by.known {
+			by.owners, by.known = l.owners(by.mark, by.obj), true
+			by.mark, by.obj = store.Mark{}, nil
+		}
+		return by.owners
+	default:
+		return nil
+	}
+}
+
+func (l *Ledger) after(r *run, at int64, obj store.Object) *Owners {
+	if r.last.obj == obj && r.last.at == at {
+		return r.last.owners
+	}
+	if !r.known {
+		r.base, r.known = l.owners(r.before, r.end), true
+		r.before, r.end = store.Mark{}, nil
+	}
+	wanted := obj
+	if r.sent != nil {
+		wanted = r.sent
+	}
+	r.last.owners = r.target.Update(r.base, r.live, wanted, r.name, metav1.NewTime(time.Unix(at, 0).UTC()))
+	r.last.obj, r.last.at = obj, at
+	return r.last.owners
+}
