@@ -49,7 +49,7 @@ func impersonated(header http.Header) (*apiserver.User, error) {
 		Name: header.Get("Impersonate-User"), UID: header.Get("Impersonate-Uid"),
 		Groups: slices.Clone(header.Values("Impersonate-Group")),
 	}
-	for name, values := range header {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
 		if key, ok := strings.CutPrefix(name, extraHeader); ok {
 			key, err := url.PathUnescape(strings.ToLower(key))
 			if err != nil {
@@ -58,7 +58,7 @@ func impersonated(header http.Header) (*apiserver.User, error) {
 			if as.Extra == nil {
 				as.Extra = map[string][]string{}
 			}
-			as.Extra[key] = slices.Clone(values)
+			as.Extra[key] = slices.Clone(header[name])
 		}
 	}
 	if as.Name != "" {
