@@ -66,18 +66,18 @@ type endpoint struct {
 
 // target returns what writes to a subresource, or to the object itself, are made
 // to.
-func (ep *endpoint) target(subresource string) apply.Target {
+func (e *endpoint) target(subresource string) apply.Target {
 	switch subresource {
 	case "":
-		return &ep.main
+		return &e.main
 	case "status":
-		return &ep.status
+		return &e.status
 	case "scale":
-		return &ep.scale
+		return &e.scale
 	case "finalize":
-		return &ep.finalize
+		return &e.finalize
 	default:
-		return &fieldTarget{ep: ep, kinds: ep.main.kinds, subresource: subresource} // so rare that they need not be told apart
+		return &fieldTarget{ep: e, kinds: e.main.kinds, subresource: subresource} // so rare that they need not be told apart
 	}
 }
 

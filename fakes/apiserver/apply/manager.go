@@ -50,7 +50,7 @@ type Config struct {
 // concurrent use.
 type Manager struct {
 	cfg     Config
-	updater merge.Updater
+	updater *merge.Updater
 	// strip are the fields that nobody ever owns.
 	strip *fieldpath.Set
 }
@@ -71,7 +71,7 @@ const (
 // NewManager returns a manager of the target that cfg describes.
 func NewManager(cfg Config) *Manager {
 	m := &Manager{cfg: cfg, strip: fieldpath.NewSet()}
-	m.updater = merge.Updater{Converter: converter{m}, IgnoreFilter: cfg.Ignored}
+	m.updater = (&merge.UpdaterBuilder{Converter: converter{m}, IgnoreFilter: cfg.Ignored}).BuildUpdater()
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		m.strip.Insert(fieldpath.MakePathOrDie(name))
 	}

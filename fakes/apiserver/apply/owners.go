@@ -72,6 +72,14 @@ func (o *Owners) copy() *Owners {
 	return c
 }
 
+// ids returns the identifiers, sorted.
+func (o *Owners) ids() []string {
+	if o == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(o.sets))
+}
+
 // Empty reports whether nobody owns anything.
 func (o *Owners) Empty() bool { return o == nil || len(o.sets) == 0 }
 
@@ -106,7 +114,7 @@ func (o *Owners) Entries() []metav1.ManagedFieldsEntry {
 	}
 	o.once.Do(func() {
 		o.entries = make([]metav1.ManagedFieldsEntry, 0, len(o.sets))
-		for _, id := range slices.Sorted(maps.Keys(o.sets)) {
+		for _, id := range o.ids() {
 			o.entries = append(o.entries, o.entry(id))
 		}
 		slices.SortStableFunc(o.entries, compareEntries)
@@ -161,7 +169,8 @@ func Same(a, b *Owners) bool {
 	if len(a.sets) != len(b.sets) {
 		return false
 	}
-	for id, set := range a.sets {
+	for _, id := range a.ids() {
+		set := a.sets[id]
 		other, ok := b.sets[id]
 		if !ok || other.APIVersion() != set.APIVersion() || other.Applied() != set.Applied() || !other.Set().Equals(set.Set()) {
 			return false

@@ -73,10 +73,8 @@ func (s *Scaler) Apply(o *Owners, live runtime.Object, config *unstructured.Unst
 // of the scale.
 func (s *Scaler) toScale(o *Owners) *Owners {
 	out := newOwners()
-	if o == nil {
-		return out
-	}
-	for id, set := range o.sets {
+	for _, id := range o.ids() {
+		set := o.sets[id]
 		if set.APIVersion() != fieldpath.APIVersion(s.parent.String()) || !set.Set().Has(s.path) {
 			continue
 		}
@@ -94,27 +92,27 @@ func (s *Scaler) toParent(o, scales *Owners) *Owners {
 	out := newOwners()
 	version := fieldpath.APIVersion(s.parent.String())
 	left := scales.copy()
-	if o != nil {
-		for id, set := range o.sets {
-			if set.APIVersion() != version {
-				continue // of a version that is gone
+	for _, id := range o.ids() {
+		set := o.sets[id]
+		if set.APIVersion() != version {
+			continue // of a version that is gone
+		}
+		if set.Set().Has(s.path) {
+			if _, keeps := left.sets[id]; !keeps {
+				set = fieldpath.NewVersionedSet(set.Set().Difference(fieldpath.NewSet(s.path)), version, set.Applied())
 			}
-			if set.Set().Has(s.path) {
-				if _, keeps := left.sets[id]; !keeps {
-					set = fieldpath.NewVersionedSet(set.Set().Difference(fieldpath.NewSet(s.path)), version, set.Applied())
-				}
-				delete(left.sets, id)
-			}
-			if set.Set().Empty() {
-				continue
-			}
-			out.sets[id] = set
-			if t, ok := o.times[id]; ok {
-				out.times[id] = t
-			}
+			delete(left.sets, id)
+		}
+		if set.Set().Empty() {
+			continue
+		}
+		out.sets[id] = set
+		if t, ok := o.times[id]; ok {
+			out.times[id] = t
 		}
 	}
-	for id, set := range left.sets {
+	for _, id := range left.ids() {
+		set := left.sets[id]
 		if !set.Set().Has(scaleReplicas) {
 			continue
 		}

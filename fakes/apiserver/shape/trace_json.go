@@ -1,6 +1,10 @@
 package shape
 
-import "reflect"
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
 
 // identityJSON are the names of identity in JSON.
 var identityJSON = map[string]bool{
@@ -10,7 +14,7 @@ var identityJSON = map[string]bool{
 
 // content is Onward for unstructured objects.
 func (w *way) content(a, b, c map[string]any) bool {
-	for key := range union(a, b, c) {
+	for _, key := range union(a, b, c) {
 		switch {
 		case key == "kind" || key == "apiVersion":
 		case a == nil:
@@ -44,7 +48,7 @@ func (w *way) member(a, b, c map[string]any, key string) bool {
 	if len(ma) == 0 || len(mb) == 0 || len(mc) == 0 {
 		return false
 	}
-	for inner := range union(ma, mb, mc) {
+	for _, inner := range union(ma, mb, mc) {
 		if !(key == "metadata" && identityJSON[inner]) && !w.member(ma, mb, mc, inner) {
 			return false
 		}
@@ -54,14 +58,11 @@ func (w *way) member(a, b, c map[string]any, key string) bool {
 
 func isList(v any) bool { _, ok := v.([]any); return ok }
 
-func union(maps ...map[string]any) map[string]bool {
-	keys := map[string]bool{}
-	for _, m := range maps {
-		for k := range m {
-			keys[k] = true
-		}
-	}
-	return keys
+// union returns the keys of three maps, sorted.
+func union(a, b, c map[string]any) []string {
+	keys := slices.Concat(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)), slices.Sorted(maps.Keys(c)))
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // filledJSON reports whether v, under key, holds anything that somebody can own.
