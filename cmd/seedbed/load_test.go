@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -65,7 +66,9 @@ func TestLoad(t *testing.T) {
 			f.start.Seconds(), f.full.Seconds(), f.idle, f.held, f.list.Milliseconds(), f.listJSON.Milliseconds(),
 			float64(f.fanOut.Microseconds())/1000, float64(f.worst.Microseconds())/1000, f.events)
 	}
-	out.Flush()
+	if err := out.Flush(); err != nil {
+		t.Error(err)
+	}
 	if ours.start > time.Second {
 		t.Errorf("seedbed serve was up after %v", ours.start)
 	}
@@ -258,10 +261,15 @@ func neverRead(t *testing.T, config *restclient.Config) (end func()) {
 		t.Fatal(err)
 	}
 	resp, err := client.Get(strings.TrimSuffix(config.Host, "/") + "/api/v1/pods?watch=true")
-	if err != nil || resp.StatusCode != http.StatusOK {
+	if err != nil {
 		t.Fatalf("a watch that is never read: %v", err)
 	}
-	return func() { resp.Body.Close() }
+	end = func() { _ = resp.Body.Close() }
+	if resp.StatusCode != http.StatusOK {
+		end()
+		t.Fatalf("a watch that is never read: %s", resp.Status)
+	}
+	return end
 }
 
 // resident is the memory of a process in MiB.
@@ -287,7 +295,7 @@ func descendants(names ...string) int {
 		if err != nil {
 			continue
 		}
-		open, end := strings.IndexByte(string(text), '('), strings.LastIndexByte(string(text), ')')
+		open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 		fields := strings.Fields(string(text[end+1:]))
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:open])))
 		parent[pid], _ = strconv.Atoi(fields[1])

@@ -47,14 +47,14 @@ func (c *call) body() (Object, error) {
 // Snapshot makes req independent of its caller, for a request that is on its way
 // while the caller goes on: its Object becomes a copy, and Owned. What is the same
 // as in the stored object is shared with that, as long as nobody minds.
-func (s *Store) Snapshot(req *Request) {
+func (st *Store) Snapshot(req *Request) {
 	obj := req.Object
-	if ep, ok := s.endpoint(req.Resource); ok && req.Verb == Update && ep.Schema == nil { // a schema may change meanwhile
+	if ep, ok := st.endpoint(req.Resource); ok && req.Verb == Update && ep.Schema == nil { // a schema may change meanwhile
 		key := store.Key{Name: req.Name}
 		if !ep.Cluster {
 			key.Namespace = req.Namespace
 		}
-		req.Object = s.derive(ep, key, obj)
+		req.Object = st.derive(ep, key, obj)
 		req.derived = req.Object != nil
 	}
 	if !req.derived {
@@ -65,8 +65,8 @@ func (s *Store) Snapshot(req *Request) {
 
 // derive copies of obj what differs from the object stored at key, and shares
 // the rest with it. It returns nil where that cannot be.
-func (s *Store) derive(ep *endpoint, key store.Key, obj Object) Object {
-	if !s.sharing(ep) || ep.Prototype != nil && reflect.TypeOf(obj) != reflect.TypeOf(ep.Prototype) {
+func (st *Store) derive(ep *endpoint, key store.Key, obj Object) Object {
+	if !st.sharing(ep) || ep.Prototype != nil && reflect.TypeOf(obj) != reflect.TypeOf(ep.Prototype) {
 		return nil
 	}
 	if _, loose := obj.(*unstructured.Unstructured); ep.Prototype == nil && !loose {
@@ -112,8 +112,8 @@ func (c *call) nameKind(obj Object) {
 
 // sharing reports whether versions of an object may share memory: not if code
 // that is not ours may write to a new version.
-func (s *Store) sharing(ep *endpoint) bool {
-	return ep.Pure && ep.Version == nil && s.hooks.Empty() && (ep.Schema == nil || ep.Schema.Settled())
+func (st *Store) sharing(ep *endpoint) bool {
+	return ep.Pure && ep.Version == nil && st.hooks.Empty() && (ep.Schema == nil || ep.Schema.Settled())
 }
 
 // settle does what decoding does beside reading: drop kind and apiVersion, which

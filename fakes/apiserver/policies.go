@@ -177,7 +177,7 @@ func (s policySource) Equivalents(of schema.GroupVersionResource) []policy.Equiv
 	return out
 }
 
-func (s policySource) Authorizer() authorizer.UnconditionalAuthorizer { return celAuthorizer{s.c} }
+func (s policySource) Authorizer() authorizer.UnconditionalAuthorizer { return celAuthorizer(s) }
 
 // celAuthorizer answers the variable authorizer of expressions.
 type celAuthorizer struct{ c *call }

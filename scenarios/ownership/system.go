@@ -64,12 +64,11 @@ func check(_ Config, shape scenarios.Cluster) error {
 	for _, name := range shape.Controllers {
 		names = append(names, string(name))
 	}
-	running, err := controllermanager.Select(names)
-	unknown := err != nil // which is told at the name
-	if len(names) > 0 && (unknown || slices.Contains(running, controllermanager.GarbageCollector)) {
-		return nil
+	running, unknown := controllermanager.Select(names) // unknown names are told where they stand
+	if len(names) == 0 || unknown == nil && !slices.Contains(running, controllermanager.GarbageCollector) {
+		return &scenarios.ClusterError{Field: "controllers", Err: errors.New("nothing is collected without the garbage collector; write controllers: [\"*\"] under cluster")}
 	}
-	return &scenarios.ClusterError{Field: "controllers", Err: errors.New("nothing is collected without the garbage collector; write controllers: [\"*\"] under cluster")}
+	return nil
 }
 
 func build(w *scenarios.World, c Config) (*State, error) {

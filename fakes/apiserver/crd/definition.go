@@ -60,7 +60,7 @@ func newDefinition(d *apiextensions.CustomResourceDefinition) *Definition {
 	return def
 }
 
-// Group and storage version of what is defined.
+// Storage is the group and the storage version of what is defined.
 func (d *Definition) Storage() schema.GroupVersion {
 	return schema.GroupVersion{Group: d.crd.Spec.Group, Version: d.storage}
 }

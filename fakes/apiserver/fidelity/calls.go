@@ -3,6 +3,7 @@ package fidelity
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -270,9 +271,8 @@ func (g *generator) directive(body map[string]any) {
 		{"spec.tolerations", []any{map[string]any{"key": "z", "operator": "Exists"}}}, {"metadata.$setElementOrder/finalizers", []any{"example.com/two", "example.com/one"}},
 	})
 	if prefix, member, ok := strings.Cut(c.path, ".$"); ok {
-		m := map[string]any{}
 		setIn(body, prefix+".x", nil)
-		m = body
+		m := body
 		for _, part := range strings.Split(prefix, ".") {
 			m = m[part].(map[string]any)
 		}
@@ -507,7 +507,7 @@ func (g *generator) nonsense() {
 	}
 	text := one(g, "body", []string{"", "{", "[]", "null", `"x"`, "kind: [", string(body), string(body) + "x", `{"kind":"` + o.kind.name + `"}`, `{"apiVersion":"v1","kind":"Nope"}`, "apiVersion: " + o.apiVersion + "\nkind: " + o.kind.name + "\nmetadata: {name: " + o.objectName + "}"})
 	s := &conformance.Step{Verb: "raw", Method: one(g, "method", []string{"POST", "PUT", "PATCH", "DELETE"}), Path: collection, RawBody: &text}
-	if s.Method == "PUT" || s.Method == "PATCH" || g.chance("object", 30) {
+	if s.Method == http.MethodPut || s.Method == http.MethodPatch || g.chance("object", 30) {
 		s.Path += "/" + o.objectName
 	}
 	s.ContentType = one(g, "type", []string{"application/json", "application/yaml", "text/plain", "application/merge-patch+json", "application/json-patch+json"})

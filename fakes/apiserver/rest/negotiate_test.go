@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestNegotiate(t *testing.T) {
 		{accept: "application/cbor", refuse: true},
 		{accept: "text/html", refuse: true},
 	} {
-		r := httptest.NewRequest("GET", "/api/v1/pods", nil)
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
 		r.Header.Set("Accept", tc.accept)
 		got, ok := negotiate(r, resourceOffer(tc.custom))
 		if ok == tc.refuse {
@@ -69,7 +70,7 @@ func TestPeopleGetIndentedAnswers(t *testing.T) {
 		{"curl/8.0", "?pretty=false", false},
 		{"curl/8.0", "?pretty=maybe", false},
 	} {
-		r := httptest.NewRequest("GET", "/api/v1/pods"+tc.query, nil)
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/pods"+tc.query, nil)
 		r.Header.Set("User-Agent", tc.agent)
 		if got := wantsPretty(r); got != tc.want {
 			t.Errorf("%s%s: got %v, want %v", tc.agent, tc.query, got, tc.want)

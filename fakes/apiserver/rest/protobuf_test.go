@@ -32,14 +32,21 @@ import (
 const protobuf = runtime.ContentTypeProtobuf
 
 // fetch makes a request in process and returns the response and its body.
-func fetch(t *testing.T, h http.RoundTripper, r *http.Request) (*http.Response, []byte) {
+// head is what comes before the body of an answer.
+type head struct {
+	Status     string
+	StatusCode int
+	Header     http.Header
+}
+
+func fetch(t *testing.T, h http.RoundTripper, r *http.Request) (head, []byte) {
 	t.Helper()
 	resp, err := h.RoundTrip(r)
 	must(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	must(t, err)
-	return resp, data
+	return head{resp.Status, resp.StatusCode, resp.Header}, data
 }
 
 func get(path, accept string) *http.Request {
@@ -191,7 +198,7 @@ func TestErrorsInTheFormOfTheClient(t *testing.T) {
 	resp, data := fetch(t, h, get(maps+"/nope", protobuf))
 	obj, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
 	must(t, err)
-	if status, ok := obj.(*metav1.Status); !ok || status.Code != 404 || resp.StatusCode != 404 {
+	if status, ok := obj.(*metav1.Status); !ok || status.Code != http.StatusNotFound || resp.StatusCode != http.StatusNotFound {
 		t.Errorf("protobuf: %s, %v", resp.Status, obj)
 	}
 	_, data = fetch(t, h, get(maps+"/nope", "application/yaml"))

@@ -24,7 +24,7 @@ func (u unread) Read([]byte) (int, error) {
 
 func TestBodiesThatAreTooLarge(t *testing.T) {
 	h := newHandler()
-	r := httptest.NewRequest("POST", maps, unread{t})
+	r := httptest.NewRequest(http.MethodPost, maps, unread{t})
 	r.ContentLength = 4 << 20
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, r)
@@ -32,7 +32,7 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 		t.Errorf("announced: %d %s", rec.Code, rec.Body)
 	}
 	endless := &counted{}
-	r = httptest.NewRequest("PATCH", maps+"/a", endless)
+	r = httptest.NewRequest(http.MethodPatch, maps+"/a", endless)
 	r.Header.Set("Content-Type", "application/merge-patch+json")
 	rec = httptest.NewRecorder()
 	h.ServeHTTP(rec, r)
@@ -170,7 +170,7 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 		{maps, "", ""},
 		{maps + "/a1", "gzip", ""},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", socket.URL+tc.path, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, socket.URL+tc.path, nil)
 		must(t, err)
 		if tc.accept != "" {
 			r.Header.Set("Accept-Encoding", tc.accept)

@@ -193,12 +193,12 @@ func TestTheGateIsTheOnlyWayIn(t *testing.T) {
 		requests.Go(func() {
 			name := fmt.Sprint("a", i)
 			for _, r := range []*http.Request{
-				httptest.NewRequest("POST", maps, strings.NewReader(`{"metadata":{"name":"`+name+`"}}`)),
-				httptest.NewRequest("GET", maps+"/"+name, nil),
-				httptest.NewRequest("GET", maps+"?watch=true&timeoutSeconds=1", nil),
-				httptest.NewRequest("GET", "/apis", nil),
-				httptest.NewRequest("GET", "/openapi/v3", nil),
-				httptest.NewRequest("DELETE", maps+"/"+name, nil),
+				httptest.NewRequest(http.MethodPost, maps, strings.NewReader(`{"metadata":{"name":"`+name+`"}}`)),
+				httptest.NewRequest(http.MethodGet, maps+"/"+name, nil),
+				httptest.NewRequest(http.MethodGet, maps+"?watch=true&timeoutSeconds=1", nil),
+				httptest.NewRequest(http.MethodGet, "/apis", nil),
+				httptest.NewRequest(http.MethodGet, "/openapi/v3", nil),
+				httptest.NewRequest(http.MethodDelete, maps+"/"+name, nil),
 			} {
 				rec := httptest.NewRecorder()
 				h.ServeHTTP(rec, r)

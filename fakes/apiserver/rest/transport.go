@@ -25,7 +25,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(a.body) // the client is gone if this fails
 		return
 	}
-	defer a.stream.Close()
+	defer func() { _ = a.stream.Close() }() // it cannot fail
 	a.stream.send(w)
 }
 

@@ -18,7 +18,7 @@ import (
 // who asks, with the given headers, who the caller is.
 func who(t *testing.T, h http.RoundTripper, header map[string]string) (int, authenticationv1.UserInfo, string) {
 	t.Helper()
-	r := httptest.NewRequest("POST", "http://x/apis/authentication.k8s.io/v1/selfsubjectreviews", strings.NewReader(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`))
+	r := httptest.NewRequest(http.MethodPost, "http://x/apis/authentication.k8s.io/v1/selfsubjectreviews", strings.NewReader(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`))
 	for k, v := range header {
 		r.Header.Set(k, v)
 	}
@@ -48,7 +48,7 @@ func guarded() *rest.Handler {
 func TestTokensOfServiceAccounts(t *testing.T) {
 	h := guarded()
 	send := func(path, body string) string {
-		r := httptest.NewRequest("POST", "http://x"+path, strings.NewReader(body))
+		r := httptest.NewRequest(http.MethodPost, "http://x"+path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer root")
 		resp, err := h.RoundTrip(r)
 		must(t, err)

@@ -40,7 +40,7 @@ func completed(obj Object) []metav1.TableRowCondition {
 	if !ok {
 		return nil
 	}
-	message := ""
+	var message string
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded:
 		message = "The pod has completed successfully."

@@ -24,8 +24,8 @@ func (t tables) addServices() {
 		ageCol(),
 		col("Selector", doc[corev1.ServiceSpec]("selector")).wide(),
 	), serviceRow)
-	add(t, "", "Endpoints", head(col("Endpoints", doc[corev1.Endpoints]("subsets")), ageCol()),
-		func(o *corev1.Endpoints, now time.Time) []any { return []any{o.Name, subsets(o.Subsets), age(o, now)} })
+	add(t, "", "Endpoints", head(col("Endpoints", doc[corev1.Endpoints]("subsets")), ageCol()), //nolint:staticcheck // still served
+		func(o *corev1.Endpoints, now time.Time) []any { return []any{o.Name, subsets(o.Subsets), age(o, now)} }) //nolint:staticcheck // still served
 	add(t, discoveryv1.GroupName, "EndpointSlice", head(
 		col("AddressType", doc[discoveryv1.EndpointSlice]("addressType")),
 		col("Ports", doc[discoveryv1.EndpointSlice]("ports")),
@@ -101,7 +101,7 @@ func external(o *corev1.Service) string {
 }
 
 // subsets are the first endpoints of a service.
-func subsets(list []corev1.EndpointSubset) string {
+func subsets(list []corev1.EndpointSubset) string { //nolint:staticcheck // still served
 	const most = 3
 	if len(list) == 0 {
 		return "<none>"
