@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -287,15 +288,14 @@ func (st *Store) define(name string, entries []*registry.Entry) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.kinds.Define(name, entries)
-	known := *st.endpoints.Load()
-	next := make(map[schema.GroupVersionResource]*endpoint, len(known))
-	for gvr, ep := range known {
-		if ep.Definition != nil && ep.Definition.Name == name {
+	next := maps.Clone(*st.endpoints.Load())
+	maps.DeleteFunc(next, func(_ schema.GroupVersionResource, ep *endpoint) bool {
+		dropped := ep.Definition != nil && ep.Definition.Name == name
+		if dropped {
 			ep.gone.Store(true)
-			continue
 		}
-		next[gvr] = ep
-	}
+		return dropped
+	})
 	st.endpoints.Store(&next)
 }
 

@@ -14,28 +14,28 @@ import (
 // is in force, is seen as it is: the usual case costs nothing.
 
 // seen returns a stored object as requests to the endpoint see it.
-func (e *endpoint) seen(stored Object) (Object, error) {
-	if e.Schema == nil || e.Schema.Settled() && e.settled(stored) {
+func (ep *endpoint) seen(stored Object) (Object, error) {
+	if ep.Schema == nil || ep.Schema.Settled() && ep.settled(stored) {
 		return stored, nil
 	}
-	return e.Schema.Load(stored)
+	return ep.Schema.Load(stored)
 }
 
 // settled reports whether an object was written under the definition that is in
 // force.
-func (e *endpoint) settled(stored Object) bool {
-	if e.Definition.Since == 0 {
+func (ep *endpoint) settled(stored Object) bool {
+	if ep.Definition.Since == 0 {
 		return true
 	}
 	n, err := parseVersion(stored.GetResourceVersion())
-	return err == nil && n > e.Definition.Since
+	return err == nil && n > ep.Definition.Since
 }
 
 // seeAll replaces the items of r by what requests see.
-func (e *endpoint) seeAll(r *Response) error {
+func (ep *endpoint) seeAll(r *Response) error {
 	copied := false
 	for i, stored := range r.Items {
-		obj, err := e.seen(stored)
+		obj, err := ep.seen(stored)
 		if err != nil {
 			return err
 		}

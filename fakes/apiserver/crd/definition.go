@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -151,8 +152,8 @@ func schemaHas(s *apiextensions.JSONSchemaProps, found func(*apiextensions.JSONS
 	any := func(list []apiextensions.JSONSchemaProps) bool {
 		return slices.ContainsFunc(list, func(s apiextensions.JSONSchemaProps) bool { return schemaHas(&s, found) })
 	}
-	for _, p := range s.Properties { //nolint:determinism // a question with one answer
-		if schemaHas(&p, found) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		if p := s.Properties[name]; schemaHas(&p, found) {
 			return true
 		}
 	}

@@ -30,8 +30,8 @@ func coerceMetadata(content map[string]any, wanted bool) ([]string, error) {
 
 // plainMetadata reports whether every member is known, of its type, and not empty.
 func plainMetadata(m map[string]any) bool {
-	for name, value := range m {
-		if check := plainMembers[name]; check == nil || !check(value) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if check := plainMembers[name]; check == nil || !check(m[name]) {
 			return false
 		}
 	}
@@ -96,8 +96,8 @@ func hasMembers(v any, known map[string]func(any) bool, required ...string) bool
 	if !ok {
 		return false
 	}
-	for name, value := range m {
-		if check := known[name]; check == nil || !check(value) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if check := known[name]; check == nil || !check(m[name]) {
 			return false
 		}
 	}
