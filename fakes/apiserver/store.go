@@ -66,18 +66,18 @@ type endpoint struct {
 
 // target returns what writes to a subresource, or to the object itself, are made
 // to.
-func (e *endpoint) target(subresource string) apply.Target {
+func (ep *endpoint) target(subresource string) apply.Target {
 	switch subresource {
 	case "":
-		return &e.main
+		return &ep.main
 	case "status":
-		return &e.status
+		return &ep.status
 	case "scale":
-		return &e.scale
+		return &ep.scale
 	case "finalize":
-		return &e.finalize
+		return &ep.finalize
 	default:
-		return &fieldTarget{ep: e, kinds: e.main.kinds, subresource: subresource} // so rare that they need not be told apart
+		return &fieldTarget{ep: ep, kinds: ep.main.kinds, subresource: subresource} // so rare that they need not be told apart
 	}
 }
 

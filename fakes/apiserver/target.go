@@ -133,39 +133,39 @@ func (t *fieldTarget) versioned(obj Object) runtime.Object {
 }
 
 // kinds returns the kind in all its versions.
-func (e *endpoint) kinds() []schema.GroupVersionKind {
-	all := []schema.GroupVersionKind{e.GroupVersionKind}
-	for i := range e.Versions {
-		all = append(all, e.Versions[i].GroupVersionKind)
+func (ep *endpoint) kinds() []schema.GroupVersionKind {
+	all := []schema.GroupVersionKind{ep.GroupVersionKind}
+	for i := range ep.Versions {
+		all = append(all, ep.Versions[i].GroupVersionKind)
 	}
 	return all
 }
 
 // version returns the conversion of a version; nil for the stored one.
-func (e *endpoint) version(gv schema.GroupVersion) (v *registry.Version, ok bool) {
-	for i := range e.Versions {
-		if e.Versions[i].GroupVersion() == gv {
-			return &e.Versions[i], true
+func (ep *endpoint) version(gv schema.GroupVersion) (v *registry.Version, ok bool) {
+	for i := range ep.Versions {
+		if ep.Versions[i].GroupVersion() == gv {
+			return &ep.Versions[i], true
 		}
 	}
-	return nil, gv == e.GroupVersionKind.GroupVersion()
+	return nil, gv == ep.GroupVersionKind.GroupVersion()
 }
 
 // convert returns obj, unstructured or not and of any version, in version to.
-func (e *endpoint) convert(obj runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
-	from, known := e.version(obj.GetObjectKind().GroupVersionKind().GroupVersion())
+func (ep *endpoint) convert(obj runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
+	from, known := ep.version(obj.GetObjectKind().GroupVersionKind().GroupVersion())
 	if !known {
 		return nil, runtime.NewNotRegisteredErrForKind("registry", obj.GetObjectKind().GroupVersionKind())
 	}
-	target, known := e.version(to)
+	target, known := ep.version(to)
 	if !known {
-		return nil, runtime.NewNotRegisteredErrForKind("registry", to.WithKind(e.Kind.Kind))
+		return nil, runtime.NewNotRegisteredErrForKind("registry", to.WithKind(ep.Kind.Kind))
 	}
-	hub, err := e.stored(obj, from)
+	hub, err := ep.stored(obj, from)
 	if err != nil {
 		return nil, err
 	}
-	gvk := e.GroupVersionKind
+	gvk := ep.GroupVersionKind
 	if target != nil {
 		hub, gvk = target.From(hub), target.GroupVersionKind
 	}
@@ -175,8 +175,8 @@ func (e *endpoint) convert(obj runtime.Object, to schema.GroupVersion) (runtime.
 
 // stored returns obj, which is of the version from, as it is stored. It is the
 // caller's.
-func (e *endpoint) stored(obj runtime.Object, from *registry.Version) (Object, error) {
-	prototype := e.Prototype
+func (ep *endpoint) stored(obj runtime.Object, from *registry.Version) (Object, error) {
+	prototype := ep.Prototype
 	if from != nil {
 		prototype = from.Prototype
 	}

@@ -78,8 +78,6 @@ var exceptions = []exception{
 	{"fakes/apiserver/shape/trace.go", "plainGrew", RuleOrder, "it is handed comparisons only"},
 	{"fakes/apiserver/shape/values.go", "equalMaps", RuleOrder, "it is handed comparisons only"},
 	{"fakes/apiserver/shape/assign.go", "adoptJSON", RuleOrder, "each call changes only what is below its key"},
-	{"fakes/apiserver/shape/trace.go", "plainMembers", RuleOrder, "it is handed comparisons only, and asks whether there is any"},
-	{"fakes/apiserver/shape/trace.go", "plainGrew", RuleOrder, "it is handed comparisons only, and asks whether there is any"},
 	{"fakes/apiserver/tokens/tokens.go", "sign", RuleRandom, "without a source of randomness Sign draws none: signatures follow RFC 6979"},
 
 	{"fakes/gossip/pushpull.go", "", RuleFloat, "memberlist's formula; exact at powers of two, elsewhere far from a whole number"},

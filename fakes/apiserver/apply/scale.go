@@ -1,9 +1,6 @@
 package apply
 
 import (
-	"maps"
-	"slices"
-
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
