@@ -15,7 +15,7 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build run test test-real score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
+.PHONY: build run test test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
@@ -32,7 +32,11 @@ test: $(tools)/gotestsum ## Run all tests
 # The programs are built once, into the user's cache folder.
 test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, which the first time is built (10 minutes on two cores)
 	$(GO) run ./realmode/testenv/cmd/testenv build
-	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/... ./cmd/seedbed
+	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/...
+
+test-kubectl: ## Hold a long kubectl session against a real API server beside ours (minutes; not yet alike everywhere)
+	$(GO) run ./realmode/testenv/cmd/testenv build
+	SEEDBED_TEST_KUBECTL=1 $(GO) test -count=1 -timeout 30m -run "^TestKubectl$$" -v ./cmd/seedbed
 
 testenv-all: ## Build every program of a real cluster, up to kubelet and containerd
 	$(GO) run ./realmode/testenv/cmd/testenv build all

@@ -22,8 +22,8 @@ import (
 // against a real kube-apiserver. Both print the same, but for ages, names of hosts and
 // files, and what apart lists.
 func TestKubectl(t *testing.T) {
-	if os.Getenv("SEEDBED_TEST_REAL") == "" {
-		t.Skip("needs a real kube-apiserver, which make test-real builds and starts (SEEDBED_TEST_REAL is not set)")
+	if os.Getenv("SEEDBED_TEST_KUBECTL") == "" {
+		t.Skip("needs a real kube-apiserver, which make test-kubectl builds and starts (SEEDBED_TEST_KUBECTL is not set)")
 	}
 	authentic, err := testenv.Start(t.Context(), testenv.Options{Flags: []string{"--service-cluster-ip-range=10.0.0.0/16"}})
 	if err != nil {
