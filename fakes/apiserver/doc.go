@@ -106,8 +106,9 @@
 //
 // # What is not here
 //
-// CustomResourceDefinitions and what needs a kubelet (but for logs, see
-// [Options].Logs) answer 501 NotImplemented, which no real server says.
-// Controllers (garbage collection, emptying of namespaces, quotas) are not part of
-// an API server. Validation knows the rules that controllers meet, not all.
+// What needs a kubelet (but for logs, see [Options].Logs) and the kinds that
+// [Store] knows but does not serve answer 501 NotImplemented, which no real server
+// says. Controllers (garbage collection, emptying of namespaces, quotas) are not
+// part of an API server: see the package controllermanager. Validation knows the
+// rules that controllers meet, not all.
 package apiserver
