@@ -67,6 +67,16 @@ func (t *fieldTarget) Update(o *apply.Owners, live, obj Object, name string, now
 // Onward implements apply.Target.
 func (t *fieldTarget) Onward(a, b, c Object) bool { return onward(t.ep, a, b, c) }
 
+// Touched implements apply.Target.
+func (t *fieldTarget) Touched(a, b Object, places []shape.Place) (touched []shape.Place, replaced, clear bool) {
+	return t.ep.Shape().Touched(a, b, places)
+}
+
+// Stamp implements apply.Target.
+func (t *fieldTarget) Stamp(o *apply.Owners, name string, now metav1.Time) *apply.Owners {
+	return t.manager().Stamp(o, name, now)
+}
+
 func onward(ep *endpoint, a, b, c Object) bool {
 	if a == nil {
 		return ep.Shape().Onward(nil, b, c)
@@ -225,3 +235,12 @@ func (t *scaleTarget) Update(o *apply.Owners, live, obj Object, name string, now
 
 // Onward implements apply.Target. To scale is rare, so every time counts.
 func (t *scaleTarget) Onward(_, _, _ Object) bool { return false }
+
+// Touched implements apply.Target, likewise.
+func (t *scaleTarget) Touched(_, _ Object, _ []shape.Place) (touched []shape.Place, replaced, clear bool) {
+	return nil, false, false
+}
+
+// Stamp implements apply.Target. No write of a scale is taken for the repetition
+// of another.
+func (t *scaleTarget) Stamp(o *apply.Owners, _ string, _ metav1.Time) *apply.Owners { return o }

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
 
@@ -17,6 +18,12 @@ type Target interface {
 	// Onward reports whether writes to the target from a over b to c leave the
 	// same owners as one from a to c; see shape.Shape.Onward.
 	Onward(a, b, c store.Object) bool
+
+	// Touched tells where a and b differ; see shape.Shape.Touched.
+	Touched(a, b store.Object, places []shape.Place) (touched []shape.Place, replaced, clear bool)
+
+	// Stamp returns owners that are o, of whom name last wrote to the target now.
+	Stamp(o *Owners, name string, now metav1.Time) *Owners
 }
 
 // A Write is one that is no apply.
@@ -38,6 +45,9 @@ type Write struct {
 //	nothing    nobody owns anything, and it stays so
 //	*Owners    worked out
 //	*run       one manager's writes, one after the other, since another version
+//	*lap       as of a version before, whose managers have written again what they
+//	           own: the user who counts up a number in the spec and the
+//	           controller that counts after it in the status, for ever
 //	*sealed    as of a version before, which untracked writes have changed
 //
 // Notes refer to earlier versions. As long as the chain of them is short that is
@@ -45,10 +55,17 @@ type Write struct {
 //
 // The zero Ledger is ready for use, from several goroutines. Marks of one ledger
 // must not be given to another.
-type Ledger struct{ mu sync.Mutex }
+type Ledger struct {
+	mu     sync.Mutex
+	places []shape.Place // scratch
+}
 
 // chainMax is the number of notes on which one version may depend.
 const chainMax = 16
+
+// linksMax is how far back a run is looked for that a write repeats. So few later
+// managers are no reason yet to forget who made it.
+const linksMax = managersMax - 2
 
 // run is a number of writes by one manager to one target, from one state to
 // another that the mark's version is. It does not matter what came between.
@@ -64,11 +81,20 @@ type run struct {
 	live   store.Object
 	sent   store.Object // instead of the version; then the run is a single write
 
-	last struct { // what was asked for last
-		obj    store.Object
-		at     int64
-		owners *Owners
-	}
+	previous *run          // the run before, for some while
+	count    int           // of runs that are linked so
+	over     bool          // another write has followed
+	clear    bool          // where it wrote is known, since it is over
+	touched  []shape.Place // that is where
+
+	last answer
+}
+
+// answer is what was asked for last.
+type answer struct {
+	obj    store.Object
+	at     int64
+	owners *Owners
 }
 
 // sealed is a mark that has become that of other versions.
@@ -90,10 +116,12 @@ func Settled(o *Owners) store.Mark {
 // Carry returns the mark of a version that an untracked write makes of obj, whose
 // mark is before: the owners stay.
 func Carry(before store.Mark, obj store.Object) store.Mark {
-	if _, ok := before.By.(*run); ok {
+	switch before.By.(type) {
+	case *run, *lap:
 		return store.Mark{By: &sealed{mark: before, obj: obj}}
+	default:
+		return before
 	}
-	return before
 }
 
 // Note returns the mark of the version that w makes. Before is the mark of
@@ -107,7 +135,17 @@ func (l *Ledger) Note(before store.Mark, w Write) store.Mark {
 	if r, ok := before.By.(*run); ok && r.continues(&w) {
 		return store.Mark{By: r, At: w.Time.Unix()}
 	}
+	last := latest(before)
+	if last != nil {
+		l.finish(last, w.Live)
+		if next := l.again(before, last, &w); next != nil {
+			return store.Mark{By: next, At: w.Time.Unix()}
+		}
+	}
 	r := &run{target: w.Target, name: w.Name, live: w.Live, sent: w.Sent, depth: depth(before) + 1}
+	if last != nil && last.count < linksMax {
+		r.previous, r.count = last, last.count+1
+	}
 	switch {
 	case w.Live == nil:
 		r.known = true
@@ -132,6 +170,8 @@ func depth(m store.Mark) int {
 			return 1
 		}
 		return by.depth
+	case *lap:
+		return depth(by.mark)
 	case *sealed:
 		if by.known {
 			return 0
@@ -161,6 +201,8 @@ func (l *Ledger) owners(m store.Mark, obj store.Object) *Owners {
 		return by
 	case *run:
 		return l.after(by, m.At, obj)
+	case *lap:
+		return l.stamped(by, m.At, obj)
 	case *sealed:
 		if !by.known {
 			by.owners, by.known = l.owners(by.mark, by.obj), true

@@ -173,6 +173,21 @@ func (m *Manager) update(o *Owners, live, obj runtime.Object, name string, now m
 	return next, nil
 }
 
+// Stamp returns owners that are o, but for the time of the last update by name. Who
+// owns nothing by updates has no such time.
+func (m *Manager) Stamp(o *Owners, name string, now metav1.Time) *Owners {
+	id := m.id(name, metav1.ManagedFieldsOperationUpdate)
+	if o.Empty() {
+		return o
+	}
+	if _, owns := o.sets[id]; !owns {
+		return o
+	}
+	next := o.copy()
+	next.times[id] = now
+	return next
+}
+
 func (m *Manager) version() fieldpath.APIVersion {
 	return fieldpath.APIVersion(m.cfg.Kind.GroupVersion().String())
 }

@@ -50,6 +50,8 @@ type leaf struct {
 	field    string // the top-level field it is below, in Go
 	mergeKey string // of a list: what tells its items apart
 	whole    bool   // a list whose items cannot be told apart
+	place    Place
+	around   Place // what may be owned as a whole and the leaf is in, or itself; 0 if none
 }
 
 type shapeKey struct {
@@ -87,7 +89,7 @@ func OfType(ptr reflect.Type, enc Encoding) *Shape {
 	}
 	c := &compiler{enc: enc, types: map[reflect.Type]*ops{}}
 	s := &Shape{typ: key.typ, ops: c.compile(key.typ)}
-	s.flatten(c, key.typ, 0, -1)
+	s.flatten(c, key.typ, 0, nil)
 	for i := range s.leaves {
 		if l := &s.leaves[i]; !l.scalar {
 			s.refs = append(s.refs, l)
@@ -97,23 +99,22 @@ func OfType(ptr reflect.Type, enc Encoding) *Shape {
 	return s
 }
 
-// flatten appends the leaves of the struct type t, which starts at base.
-func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, top int) {
+// flatten appends the leaves of the struct type t, which starts at base and at
+// the end of path.
+func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, path []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		at := top
-		if at < 0 {
-			at = i
-		}
+		path := append(path[:len(path):len(path)], i)
 		if f.Type.Kind() == reflect.Struct && !special(f.Type) {
-			s.flatten(c, f.Type, base+f.Offset, at)
+			s.flatten(c, f.Type, base+f.Offset, path)
 			continue
 		}
 		l := leaf{
-			top: at, offset: base + f.Offset, typ: f.Type, kind: kindOf(f.Type),
+			top: path[0], offset: base + f.Offset, typ: f.Type, kind: kindOf(f.Type),
 			ops: c.compileField(f), move: mover(f.Type), scalar: isScalar(f.Type),
-			mergeKey: mergeKeyOf(f), field: s.typ.Field(at).Name,
+			mergeKey: mergeKeyOf(f), field: s.typ.Field(path[0]).Name,
 		}
+		l.place, l.around = placeOf(c.enc, s.typ, f.Type, path)
 		l.identity = t == objectMetaType && identity[f.Name] || t == typeMetaType
 		l.deletion = t == objectMetaType && (f.Name == "DeletionTimestamp" || f.Name == "DeletionGracePeriodSeconds")
 		l.whole = c.enc == Protobuf && l.mergeKey == "" && f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct
