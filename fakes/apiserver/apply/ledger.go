@@ -44,6 +44,7 @@ type Write struct {
 //
 //	nothing    nobody owns anything, and it stays so
 //	*Owners    worked out
+//	*birth     all of it is one manager's, who has made it
 //	*run       one manager's writes, one after the other, since another version
 //	*lap       as of a version before, whose managers have written again what they
 //	           own: the user who counts up a number in the spec and the
@@ -57,7 +58,19 @@ type Write struct {
 // must not be given to another.
 type Ledger struct {
 	mu     sync.Mutex
-	places []shape.Place // scratch
+	births map[birth]*birth
+	born   map[store.Object]answer // what was asked for of new objects
+	places []shape.Place           // scratch
+}
+
+// bornMax is the number of answers for new objects that are kept.
+const bornMax = 1 << 14
+
+// birth is a mark that all objects share that name has made by writes to target
+// alone.
+type birth struct {
+	target Target
+	name   string
 }
 
 // chainMax is the number of notes on which one version may depend.
@@ -117,7 +130,7 @@ func Settled(o *Owners) store.Mark {
 // mark is before: the owners stay.
 func Carry(before store.Mark, obj store.Object) store.Mark {
 	switch before.By.(type) {
-	case *run, *lap:
+	case *birth, *run, *lap:
 		return store.Mark{By: &sealed{mark: before, obj: obj}}
 	default:
 		return before
@@ -132,8 +145,18 @@ func (l *Ledger) Note(before store.Mark, w Write) store.Mark {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r, ok := before.By.(*run); ok && r.continues(&w) {
-		return store.Mark{By: r, At: w.Time.Unix()}
+	switch by := before.By.(type) {
+	case *birth:
+		if w.Sent == nil && *by == (birth{w.Target, w.Name}) && w.Target.Onward(nil, w.Live, w.Object) {
+			return store.Mark{By: by, At: w.Time.Unix()}
+		}
+	case *run:
+		if by.continues(&w) {
+			return store.Mark{By: by, At: w.Time.Unix()}
+		}
+	}
+	if w.Live == nil && w.Sent == nil {
+		return store.Mark{By: l.birth(w.Target, w.Name), At: w.Time.Unix()}
 	}
 	last := latest(before)
 	if last != nil {
@@ -155,6 +178,20 @@ func (l *Ledger) Note(before store.Mark, w Write) store.Mark {
 		r.before, r.end = before, w.Live
 	}
 	return store.Mark{By: r, At: w.Time.Unix()}
+}
+
+// birth returns the mark of what name makes.
+func (l *Ledger) birth(target Target, name string) *birth {
+	key := birth{target, name}
+	b, ok := l.births[key]
+	if !ok {
+		if l.births == nil {
+			l.births = map[birth]*birth{}
+		}
+		b = &key
+		l.births[key] = b
+	}
+	return b
 }
 
 // continues reports whether w can be told as part of the run.
@@ -199,6 +236,8 @@ func (l *Ledger) owners(m store.Mark, obj store.Object) *Owners {
 	switch by := m.By.(type) {
 	case *Owners:
 		return by
+	case *birth:
+		return l.atBirth(by, m.At, obj)
 	case *run:
 		return l.after(by, m.At, obj)
 	case *lap:
@@ -212,6 +251,18 @@ func (l *Ledger) owners(m store.Mark, obj store.Object) *Owners {
 	default:
 		return nil
 	}
+}
+
+func (l *Ledger) atBirth(b *birth, at int64, obj store.Object) *Owners {
+	if a, ok := l.born[obj]; ok && a.at == at {
+		return a.owners
+	}
+	owners := b.target.Update(nil, nil, obj, b.name, metav1.NewTime(time.Unix(at, 0).UTC()))
+	if l.born == nil || len(l.born) == bornMax {
+		l.born = map[store.Object]answer{}
+	}
+	l.born[obj] = answer{at: at, owners: owners}
+	return owners
 }
 
 func (l *Ledger) after(r *run, at int64, obj store.Object) *Owners {

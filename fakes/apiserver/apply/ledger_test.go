@@ -29,10 +29,10 @@ type target struct {
 type bug int
 
 const (
-	none  bug = iota
-	rash      // every run of writes is taken for one
-	narrow    // of several places only one is told
-	loose     // what came is taken for what has changed
+	none   bug = iota
+	rash       // every run of writes is taken for one
+	narrow     // of several places only one is told
+	loose      // what came is taken for what has changed
 )
 
 // counts are how many writes needed no note of their own.
