@@ -136,8 +136,20 @@ func (w *world) write() {
 	}
 }
 
+// mourn forgets the objects whose keys are nowhere any more.
+func (w *world) mourn() {
+	for _, sealed := range w.sealed {
+		for id := range sealed {
+			is := func(k state.Key) bool { return k.ID == id }
+			if !slices.ContainsFunc(w.keys, is) && !slices.ContainsFunc(w.deployed.ReadKeys(), is) {
+				delete(sealed, id)
+			}
+		}
+	}
+}
+
 // TestNoStepIsUnsafe walks through random lives of keys, in which Secrets of keys
-// are deleted and resources are added.
+// are deleted, resources are added and the configuration is lost.
 func TestNoStepIsUnsafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{grs: []schema.GroupResource{secrets}, sealed: map[schema.GroupResource]map[uint64]bool{}}
@@ -160,6 +172,7 @@ func TestNoStepIsUnsafe(t *testing.T) {
 				}
 				i := rapid.IntRange(0, len(w.keys)-1).Draw(t, "which")
 				w.keys = slices.Delete(w.keys, i, i+1)
+				w.mourn()
 			},
 			"add a resource": func(t *rapid.T) {
 				gr := rapid.SampledFrom([]schema.GroupResource{configMaps, widgets}).Draw(t, "resource")
@@ -167,6 +180,13 @@ func TestNoStepIsUnsafe(t *testing.T) {
 					t.Skip("it is there")
 				}
 				w.grs = append(w.grs, gr)
+			},
+			"lose the configuration": func(t *rapid.T) {
+				if rapid.IntRange(0, 3).Draw(t, "really") != 0 {
+					t.Skip("not now")
+				}
+				w.deployed = nil
+				w.mourn()
 			},
 			"": func(*rapid.T) {},
 		})
