@@ -15,10 +15,9 @@ import (
 // Bytes are secret. They do not change, so copies may be shared between
 // goroutines. The zero Bytes are no bytes.
 type Bytes struct {
-	// Behind a pointer, and in a string, since fmt prints what it finds in
-	// unexported fields without calling a method, but not what a pointer to a
-	// string points to.
-	hidden *string
+	// Inside a function, since fmt and go-cmp print what they find in unexported
+	// fields without calling a method.
+	hidden func() string
 }
 
 // New copies b.
@@ -27,7 +26,7 @@ func New(b []byte) Bytes {
 		return Bytes{}
 	}
 	s := string(b)
-	return Bytes{&s}
+	return Bytes{func() string { return s }}
 }
 
 // Reveal returns a copy of the bytes, which the caller must not show.
@@ -35,7 +34,7 @@ func (b Bytes) Reveal() []byte {
 	if b.hidden == nil {
 		return nil
 	}
-	return []byte(*b.hidden)
+	return []byte(b.hidden())
 }
 
 // Len is the number of bytes.
@@ -43,16 +42,16 @@ func (b Bytes) Len() int {
 	if b.hidden == nil {
 		return 0
 	}
-	return len(*b.hidden)
+	return len(b.hidden())
 }
 
 // Equal reports whether both hold the same bytes. It takes the same time for all
 // bytes of one length.
 func (b Bytes) Equal(other Bytes) bool {
 	if b.hidden == nil || other.hidden == nil {
-		return b.hidden == other.hidden
+		return b.Len() == other.Len()
 	}
-	return subtle.ConstantTimeCompare([]byte(*b.hidden), []byte(*other.hidden)) == 1
+	return subtle.ConstantTimeCompare(b.Reveal(), other.Reveal()) == 1
 }
 
 // String says how many bytes there are.

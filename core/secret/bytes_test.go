@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/seedbed-sim/seedbed/core/secret"
 )
 
@@ -23,7 +25,10 @@ func TestBytesDoNotShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := map[string]string{"slog": log.String(), "JSON": string(encoded), "String": b.String()}
+	shown := map[string]string{
+		"slog": log.String(), "JSON": string(encoded), "String": b.String(),
+		"go-cmp": cmp.Diff(map[string]secret.Bytes{"a": b}, map[string]secret.Bytes{"a": secret.New([]byte("other"))}),
+	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%b", "%o"} {
 		shown[verb] = fmt.Sprintf(verb, b)
 		shown[verb+" in a struct"] = fmt.Sprintf(verb, inside)
