@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+
+	"github.com/seedbed-sim/seedbed/core/secret"
 )
 
 // GeneratedKeySize is the length in bytes of the keys GenerateKey makes; it
@@ -20,13 +22,7 @@ const GeneratedKeySize = 32
 // A Key shows only its fingerprint, whatever way it is printed, logged or
 // compared in a test, and Bytes is the only way to its bytes. The zero Key is no
 // key: it has no bytes and IsZero reports true.
-type Key struct {
-	// The bytes are behind a pointer, and in a string, so that they do not show
-	// either where a Key is in an unexported field: there fmt calls no method
-	// and prints what it finds, following pointers to structs, slices, arrays
-	// and maps when the verb does not fit, but never a pointer to a string.
-	secret *string
-}
+type Key struct{ bytes secret.Bytes }
 
 var errKeySize = errors.New("a key has 16, 24 or 32 bytes")
 
@@ -34,8 +30,7 @@ var errKeySize = errors.New("a key has 16, 24 or 32 bytes")
 func NewKey(b []byte) (Key, error) {
 	switch len(b) {
 	case 16, 24, 32:
-		secret := string(b)
-		return Key{&secret}, nil
+		return Key{secret.New(b)}, nil
 	default:
 		return Key{}, fmt.Errorf("%w, not %d", errKeySize, len(b))
 	}
@@ -53,28 +48,18 @@ func GenerateKey(entropy io.Reader) (Key, error) {
 }
 
 // Bytes returns a copy of the key's bytes, which the caller must not log.
-func (k Key) Bytes() []byte {
-	if k.secret == nil {
-		return nil
-	}
-	return []byte(*k.secret)
-}
+func (k Key) Bytes() []byte { return k.bytes.Reveal() }
 
 // IsZero reports whether k is the zero Key.
-func (k Key) IsZero() bool { return k.secret == nil }
+func (k Key) IsZero() bool { return k.bytes.Len() == 0 }
 
 // Equal reports whether both keys have the same bytes.
-func (k Key) Equal(other Key) bool {
-	if k.secret == nil || other.secret == nil {
-		return k.secret == other.secret
-	}
-	return *k.secret == *other.secret
-}
+func (k Key) Equal(other Key) bool { return k.bytes.Equal(other.bytes) }
 
 // Fingerprint names the key for people and reports: see the function of the
 // same name. It is "none" for the zero Key.
 func (k Key) Fingerprint() string {
-	if k.secret == nil {
+	if k.IsZero() {
 		return "none"
 	}
 	return Fingerprint(k.Bytes())

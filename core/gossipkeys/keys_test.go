@@ -111,8 +111,14 @@ func TestKeysNeverShow(t *testing.T) {
 			t.Errorf("%s logged shows the key in %s:\n%s", name, form, logged.String())
 		}
 	}
-	if form := leaks(cmp.Diff(gossipkeys.Keys{k}, gossipkeys.Keys{key('Y')}), 'Z'); form != "" {
-		t.Errorf("a diff shows the key in %s", form)
+	for _, diff := range []string{
+		cmp.Diff(gossipkeys.Keys{k}, gossipkeys.Keys{key('Y')}),
+		cmp.Diff(map[string]*gossipkeys.Key{"a": &k}, map[string]*gossipkeys.Key{}),
+		cmp.Diff(gossipkeys.InstanceOptions{Keys: gossipkeys.Keys{k, k}}, gossipkeys.InstanceOptions{Keys: gossipkeys.Keys{key('Y')}}),
+	} {
+		if form := leaks(diff, 'Z'); form != "" {
+			t.Errorf("a diff shows the key in %s:\n%s", form, diff)
+		}
 	}
 	for _, got := range []string{fmt.Sprint(k), fmt.Sprintf("%#v", k), k.String(), k.GoString()} {
 		if want := "key:" + gossipkeys.Fingerprint(k.Bytes()); got != want {

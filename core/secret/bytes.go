@@ -51,7 +51,7 @@ func (b Bytes) Equal(other Bytes) bool {
 	if b.hidden == nil || other.hidden == nil {
 		return b.Len() == other.Len()
 	}
-	return subtle.ConstantTimeCompare(b.Reveal(), other.Reveal()) == 1
+	return subtle.ConstantTimeCompare([]byte(b.hidden()), []byte(other.hidden())) == 1
 }
 
 // String says how many bytes there are.
