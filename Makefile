@@ -15,10 +15,14 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build run test test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
+.PHONY: build generate run test test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
+
+generate: $(tools)/controller-gen ## Generate the manifests and methods of our APIs anew
+	$(tools)/controller-gen object crd:crdVersions=v1 paths=./core/encryption/v1alpha1 \
+		output:crd:dir=core/encryption/v1alpha1/crds output:object:dir=core/encryption/v1alpha1
 
 run: build ## Run the built-in scenario library on many seeds (under 3 minutes)
 	bin/seedbed run $(RUNFLAGS)
@@ -104,6 +108,9 @@ $(tools)/gotestsum: .ci/tools/go.mod .ci/tools/go.sum
 
 $(tools)/benchstat: .ci/tools/go.mod .ci/tools/go.sum
 	$(pinned) golang.org/x/perf/cmd/benchstat
+
+$(tools)/controller-gen: .ci/generators/go.mod .ci/generators/go.sum
+	cd .ci/generators && $(GO) build -trimpath -ldflags='-s -w' -o ../bin/ sigs.k8s.io/controller-tools/cmd/controller-gen
 
 # Our own; the go command knows whether it is up to date.
 $(tools)/seedbedvet: FORCE
