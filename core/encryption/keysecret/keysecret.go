@@ -87,17 +87,20 @@ func Encode(k state.Key, component, namespace string) (*corev1.Secret, error) {
 			s.Data[KMSConfigMap+ref.String()] = []byte(value)
 		}
 	}
-	if len(k.Migrated.Resources) == 0 && k.Migrated.Time.IsZero() {
-		return s, nil
-	}
 	if err := SetMigrated(s, k.Migrated); err != nil {
 		return nil, fmt.Errorf("encode key %d: %w", k.ID, err)
 	}
 	return s, nil
 }
 
-// SetMigrated writes m into the annotations of a key's Secret.
+// SetMigrated writes m into the annotations of a key's Secret. What is not known has
+// no annotation.
 func SetMigrated(s *corev1.Secret, m state.Migrated) error {
+	delete(s.Annotations, MigratedTimestamp)
+	delete(s.Annotations, MigratedResources)
+	if len(m.Resources) == 0 {
+		return nil
+	}
 	var form migrated
 	for _, gr := range m.Resources {
 		form.Resources = append(form.Resources, resource(gr))
@@ -110,7 +113,6 @@ func SetMigrated(s *corev1.Secret, m state.Migrated) error {
 		s.Annotations = map[string]string{}
 	}
 	s.Annotations[MigratedResources] = string(text)
-	delete(s.Annotations, MigratedTimestamp)
 	if !m.Time.IsZero() {
 		s.Annotations[MigratedTimestamp] = m.Time.UTC().Format(time.RFC3339)
 	}

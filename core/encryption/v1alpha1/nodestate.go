@@ -59,13 +59,13 @@ type EncryptionNodeStatus struct {
 	// Heartbeat is when the agent last looked.
 	//
 	// +optional
-	Heartbeat metav1.Time `json:"heartbeat,omitempty"`
+	Heartbeat *metav1.Time `json:"heartbeat,omitempty"`
 }
 
 // ServerProcess tells one process of an API server from the next.
 type ServerProcess struct {
 	// +optional
-	StartTime metav1.Time `json:"startTime,omitempty"`
+	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// +optional
 	PID int32 `json:"pid,omitempty"`
 	// +optional

@@ -141,7 +141,7 @@ type Rotation struct {
 	// +kubebuilder:default="168h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="too short: a rotation rewrites everything; write one hour (1h) or more"
 	// +optional
-	Interval metav1.Duration `json:"interval,omitempty"`
+	Interval *metav1.Duration `json:"interval,omitempty"`
 }
 
 // KMS describes a KMS plugin.
@@ -160,7 +160,7 @@ type KMS struct {
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1m')",message="not between 0s and 1m; write how long an API server may wait for the plugin, such as 10s"
 	// +optional
-	Timeout metav1.Duration `json:"timeout,omitempty"`
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
 // KMSIdentity tells one key of a key management service from another. A change

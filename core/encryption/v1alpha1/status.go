@@ -90,5 +90,5 @@ type Instance struct {
 	KEKIDs map[string]string `json:"kekIDs,omitempty"`
 
 	// +optional
-	ObservedAt metav1.Time `json:"observedAt,omitempty"`
+	ObservedAt *metav1.Time `json:"observedAt,omitempty"`
 }

@@ -1,0 +1,166 @@
+package encryption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/core/kube"
+)
+
+// Periods.
+const (
+	// Resync is how long a controller that nothing happens to waits before it looks
+	// again. Credentials are not watched: a change of them is found by this.
+	Resync = time.Minute
+
+	// ConvergenceRetry is asked for while API servers differ.
+	ConvergenceRetry = 2 * time.Minute
+)
+
+// reasonAsExpected is that of a condition of which there is nothing to say; one
+// without a reason is not allowed.
+const reasonAsExpected = "AsExpected"
+
+// reconciler is a controller inside of the frame.
+type reconciler struct {
+	*Component
+	name     string // such as EncryptionKey
+	degraded string // the condition
+	owned    []string
+	sync     func(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error
+}
+
+// outcome is what a sync says beside its error.
+type outcome struct {
+	after      time.Duration
+	conditions []metav1.Condition
+	highestKey int64 // zero to leave it
+	untouched  bool  // conditions stay as they are
+}
+
+// set adds a condition.
+func (o *outcome) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	o.conditions = append(o.conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+}
+
+func (r *reconciler) controller(more ...kube.Watch) kube.Controller {
+	return kube.Controller{
+		Name: r.name, Reconciler: r, Watches: r.watches(more...), Start: []reconcile.Request{request},
+	}
+}
+
+// manager is the field manager of the controller's conditions.
+func (r *reconciler) manager() string { return r.Name + "-" + r.name }
+
+// Reconcile implements reconcile.Reconciler.
+func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	policy := &v1alpha1.EncryptionPolicy{}
+	err := r.Live.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyName}, policy)
+	if apierrors.IsNotFound(err) {
+		return reconcile.Result{RequeueAfter: Resync}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("get EncryptionPolicy %s: %w", v1alpha1.PolicyName, err)
+	}
+	run, err := r.mayRun(ctx, policy)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	var out outcome
+	if run {
+		err = r.sync(ctx, policy, &out)
+	}
+	if statusErr := r.report(ctx, policy, &out, err); statusErr != nil {
+		return reconcile.Result{}, statusErr
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if out.after == 0 || out.after > Resync {
+		out.after = Resync
+	}
+	return reconcile.Result{RequeueAfter: out.after}, nil
+}
+
+// mayRun reports whether the controller should do anything.
+func (r *reconciler) mayRun(ctx context.Context, policy *v1alpha1.EncryptionPolicy) (bool, error) {
+	run, err := r.Provider.ShouldRunEncryptionControllers()
+	if err != nil {
+		return false, fmt.Errorf("ask whether encryption controllers should run: %w", err)
+	}
+	if !run || policy.Spec.ManagementState == v1alpha1.Unmanaged || policy.Spec.ManagementState == v1alpha1.Removed {
+		return false, nil
+	}
+	return r.everEncrypted(ctx, policy)
+}
+
+// everEncrypted reports whether encryption was ever asked for. Once it was, it
+// stays so: what was left behind says it.
+func (r *reconciler) everEncrypted(ctx context.Context, policy *v1alpha1.EncryptionPolicy) (bool, error) {
+	if t := policy.Spec.Type; t != v1alpha1.TypeUnset && t != v1alpha1.TypeIdentity {
+		return true, nil
+	}
+	switch err := r.Cached.Get(ctx, r.managed(), &corev1.Secret{}); {
+	case err == nil:
+		return true, nil
+	case !apierrors.IsNotFound(err):
+		return false, fmt.Errorf("get Secret %s: %w", r.managed(), err)
+	}
+	keys := &corev1.SecretList{}
+	if err := r.Cached.List(ctx, keys, client.InNamespace(r.Namespace), r.keySelector()); err != nil {
+		return false, fmt.Errorf("list key Secrets in %s: %w", r.Namespace, err)
+	}
+	return len(keys.Items) > 0, nil
+}
+
+// report writes the conditions of the controller.
+func (r *reconciler) report(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome, err error) error {
+	if out.untouched {
+		return nil
+	}
+	if r.degraded != "" {
+		switch {
+		case err == nil:
+			out.set(r.degraded, metav1.ConditionFalse, reasonAsExpected, "")
+		default:
+			reason := "Error"
+			if d := (*degradedError)(nil); errors.As(err, &d) {
+				reason = d.reason
+			}
+			out.set(r.degraded, metav1.ConditionTrue, reason, err.Error())
+		}
+	}
+	for _, kind := range r.owned { // an apply without them would delete them
+		if !has(out.conditions, kind) {
+			out.set(kind, metav1.ConditionFalse, reasonAsExpected, "")
+		}
+	}
+	return r.applyStatus(ctx, policy, r.manager(), out)
+}
+
+// degradedError is an error that has a reason of its own in the condition.
+type degradedError struct {
+	reason string
+	err    error
+}
+
+func (e *degradedError) Error() string { return e.err.Error() }
+func (e *degradedError) Unwrap() error { return e.err }
+
+func has(conditions []metav1.Condition, kind string) bool {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+package encryption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/core/secret"
+)
+
+// DefaultRotationInterval is how long a key writes if the policy does not say.
+const DefaultRotationInterval = 7 * 24 * time.Hour
+
+// Reasons of events.
+const (
+	EventKeyCreated      = "EncryptionKeyCreated"
+	EventKeyCreateFailed = "EncryptionKeyCreateFailed"
+)
+
+// NewKeyController returns the controller that makes keys: when the policy asks for
+// another mode, for a reason, when a key is old, or when its Secret is gone. It makes
+// none before the cycle of the last is over.
+//
+// Ours: ids are never used again, not even those of Secrets that hold no key or are
+// gone; the policy's status remembers the highest.
+func NewKeyController(c *Component) kube.Controller {
+	k := &keyController{c}
+	r := &reconciler{Component: c, name: "EncryptionKey", degraded: v1alpha1.KeyDegraded, sync: k.sync}
+	return r.controller()
+}
+
+type keyController struct{ *Component }
+
+var errModeUnknown = errors.New("unknown encryption type")
+
+// mode is the mode of new keys by the policy.
+func mode(policy *v1alpha1.EncryptionPolicy) (state.Mode, error) {
+	switch t := policy.Spec.Type; t {
+	case v1alpha1.TypeUnset:
+		return state.Identity, nil
+	case v1alpha1.TypeIdentity, v1alpha1.TypeAESCBC, v1alpha1.TypeAESGCM, v1alpha1.TypeKMS:
+		return state.Mode(t), nil
+	default:
+		return "", fmt.Errorf("%w: spec.type of EncryptionPolicy %s is %q, expected identity, aescbc, aesgcm or KMS", errModeUnknown, policy.Name, t)
+	}
+}
+
+func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
+	out.highestKey = policy.Status.HighestKeyID
+	wanted, err := mode(policy)
+	if err != nil {
+		return err
+	}
+	v, err := k.look(ctx)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		out.after = ConvergenceRetry
+		return nil
+	}
+	out.highestKey = max(out.highestKey, int64(v.highestID()))
+	if wanted == state.Identity && v.deployed == nil && len(v.stored) == 0 {
+		return nil // encryption does not begin by accident
+	}
+	reason := k.neededFor(policy, wanted, v)
+	if reason == "" {
+		return nil
+	}
+	return k.create(ctx, state.Key{
+		ID: uint64(out.highestKey) + 1, Mode: wanted,
+		InternalReason: reason, ExternalReason: policy.Spec.Rotation.Reason,
+	})
+}
+
+// neededFor returns why a new key is needed; empty if none is.
+func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted state.Mode, v *view) string {
+	var reasons, short []string
+	all := v.desired.Resources()
+	for i := range v.desired {
+		r := &v.desired[i]
+		reason := need{wanted, policy, k.Clock.Now(), all}.newKey(r)
+		if reason == "" {
+			continue
+		}
+		reasons = append(reasons, r.String()+"-"+reason)
+		short = append(short, reason)
+	}
+	slices.Sort(reasons)
+	if len(short) > 1 && len(slices.Compact(short)) == 1 {
+		return short[0]
+	}
+	return strings.Join(reasons, ",")
+}
+
+// need is what the need of a new key depends on.
+type need struct {
+	wanted state.Mode
+	policy *v1alpha1.EncryptionPolicy
+	now    time.Time
+	all    []schema.GroupResource
+}
+
+// newKey returns why a resource needs a new key; empty if it does not.
+func (n need) newKey(r *state.Resource) string {
+	if len(r.Read) == 0 {
+		if n.wanted == state.Identity {
+			return ""
+		}
+		return "key-does-not-exist"
+	}
+	latest := r.Read[0]
+	backed := 0
+	for i := range r.Read {
+		if r.Read[i].Backed {
+			backed++
+		}
+	}
+	switch {
+	case !latest.Backed:
+		return fmt.Sprintf("encryption-config-key-%d-not-backed-by-secret", latest.ID)
+	case backed > 2: // old keys have yet to be dropped
+		return ""
+	case !latest.Migrated.HasAll(n.all): // the cycle of the last is not over
+		return ""
+	case latest.Mode != n.wanted:
+		return "encryption-mode-changed"
+	case n.wanted == state.Identity, n.wanted == state.KMS: // who keeps the key rotates it
+		return ""
+	case n.policy.Spec.Rotation.Reason != "" && n.policy.Spec.Rotation.Reason != latest.ExternalReason:
+		return "external-reason-changed"
+	case n.now.Sub(latest.Migrated.Time) > n.interval():
+		return "rotation-interval-has-passed"
+	default:
+		return ""
+	}
+}
+
+func (n need) interval() time.Duration {
+	if d := n.policy.Spec.Rotation.Interval; d != nil && d.Duration > 0 {
+		return d.Duration
+	}
+	return DefaultRotationInterval
+}
+
+// create makes the Secret of a key. If another leader has made it meanwhile, theirs
+// is as good.
+func (k *keyController) create(ctx context.Context, key state.Key) error {
+	key.Material = state.NoMaterial()
+	if key.Mode == state.AESCBC || key.Mode == state.AESGCM {
+		b := make([]byte, state.MaterialSize)
+		if _, err := io.ReadFull(k.Entropy, b); err != nil {
+			return fmt.Errorf("read entropy for key %d: %w", key.ID, err)
+		}
+		key.Material = secret.New(b)
+	}
+	s, err := keysecret.Encode(key, k.Name, k.Namespace)
+	if err != nil {
+		return err
+	}
+	err = k.Live.Create(ctx, s)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return k.checkExisting(ctx, client.ObjectKeyFromObject(s))
+	case err != nil:
+		k.Recorder.Event(EventKeyCreateFailed, fmt.Sprintf("Secret %s/%s could not be created", s.Namespace, s.Name))
+		return fmt.Errorf("create Secret %s/%s: %w", s.Namespace, s.Name, err)
+	}
+	k.Recorder.Event(EventKeyCreated, fmt.Sprintf("Created Secret %s/%s for: %s", s.Namespace, s.Name, key.InternalReason))
+	return nil
+}
+
+func (k *keyController) checkExisting(ctx context.Context, name client.ObjectKey) error {
+	s := &corev1.Secret{}
+	if err := k.Live.Get(ctx, name, s); err != nil {
+		return fmt.Errorf("get Secret %s, which exists already: %w", name, err)
+	}
+	_, err := keysecret.Decode(s)
+	return err
+}

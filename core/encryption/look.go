@@ -1,0 +1,105 @@
+package encryption
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
+	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
+)
+
+// view is what a controller sees when all API servers run the same.
+type view struct {
+	// stored are the key Secrets, those without a valid key included.
+	stored []storedKey
+
+	// keys are the valid ones of them, the newest first.
+	keys []state.Key
+
+	// deployed is the Secret that API servers run; nil if they run none, in which
+	// case current is nil too.
+	deployed *corev1.Secret
+	current  state.State
+
+	desired state.State
+	phase   state.Phase
+}
+
+// storedKey is a key Secret.
+type storedKey struct {
+	secret *corev1.Secret
+	key    state.Key
+	err    error // why it holds no key
+}
+
+// id is the id that the Secret's name has, even if it holds no key; zero if none.
+func (s *storedKey) id() uint64 {
+	id, _ := state.ParseID(s.secret.Name)
+	return id
+}
+
+// look works out what is deployed and what should be. It returns nil while API
+// servers differ.
+func (c *Component) look(ctx context.Context) (*view, error) {
+	deployed, converged, err := c.Deployer.DeployedEncryptionConfigSecret(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find the encryption configuration that API servers run: %w", err)
+	}
+	if !converged {
+		return nil, nil
+	}
+	v := &view{}
+	if deployed != nil {
+		if v.current, err = config.Decode(deployed); err != nil {
+			return nil, err
+		}
+		if v.current != nil {
+			v.deployed = deployed
+		}
+	}
+	if v.stored, err = c.storedKeys(ctx); err != nil {
+		return nil, err
+	}
+	for i := range v.stored {
+		if s := &v.stored[i]; s.err == nil {
+			v.keys = append(v.keys, s.key)
+		} else {
+			c.Log.Info("Passed over a key Secret", "reason", s.err.Error())
+		}
+	}
+	v.keys = state.NewestFirst(v.keys)
+	v.current = v.current.Enriched(v.keys)
+	v.desired, v.phase = state.Desired(v.current, v.keys, c.Provider.EncryptedGRs())
+	return v, nil
+}
+
+func (c *Component) storedKeys(ctx context.Context) ([]storedKey, error) {
+	list := &corev1.SecretList{}
+	if err := c.Live.List(ctx, list, client.InNamespace(c.Namespace), c.keySelector()); err != nil {
+		return nil, fmt.Errorf("list key Secrets in %s: %w", c.Namespace, err)
+	}
+	stored := make([]storedKey, len(list.Items))
+	for i := range list.Items {
+		stored[i].secret = &list.Items[i]
+		stored[i].key, stored[i].err = keysecret.Decode(&list.Items[i])
+	}
+	return stored, nil
+}
+
+// highestID is the highest id that any key has or had, as far as can be seen.
+func (v *view) highestID() uint64 {
+	var highest uint64
+	for i := range v.stored {
+		highest = max(highest, v.stored[i].id())
+	}
+	for _, s := range []state.State{v.current, v.desired} {
+		for _, k := range s.ReadKeys() {
+			highest = max(highest, k.ID)
+		}
+	}
+	return highest
+}
