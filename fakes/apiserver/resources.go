@@ -68,6 +68,15 @@ func (st *Store) Lookup(gvr schema.GroupVersionResource) (*Resource, bool) {
 	return &r, true
 }
 
+// Schema returns the schema of a resource that a CustomResourceDefinition defines;
+// nil for all others. It is immutable and safe for concurrent use.
+func (st *Store) Schema(gvr schema.GroupVersionResource) registry.Schema {
+	if e, ok := st.kinds.Lookup(gvr); ok {
+		return e.Kind.Schema
+	}
+	return nil
+}
+
 // LookupKind describes the resource of a kind.
 func (st *Store) LookupKind(gvk schema.GroupVersionKind) (*Resource, bool) {
 	e, ok := st.kinds.LookupKind(gvk)

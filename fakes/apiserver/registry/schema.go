@@ -3,6 +3,7 @@ package registry
 import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Schema is what the schema of a CustomResourceDefinition does to objects of one
@@ -35,6 +36,9 @@ type Schema interface {
 	// OpenAPI is the document of the version, as a real server serves it for this
 	// kind alone. It is made once and shared: read-only.
 	OpenAPI() (*spec3.OpenAPI, error)
+
+	// OpenAPIV2 is the same in version 2, without defaults.
+	OpenAPIV2() (*spec.Swagger, error)
 
 	// TypeConverter tells the fields of objects apart, for server-side apply.
 	TypeConverter() (managedfields.TypeConverter, error)

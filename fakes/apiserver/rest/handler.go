@@ -25,8 +25,7 @@ type Handler struct {
 	clock  clock.PassiveClock
 	shared encodings // of watch events
 
-	schemas Schemas // nil: custom resources have no OpenAPI documents
-	builtin builtinDocuments
+	openapi openAPICache
 }
 
 // Option changes a Handler.

@@ -9,9 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/openapi3"
-
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
-	"github.com/seedbed-sim/seedbed/fakes/apiserver/rest"
 )
 
 // TestOpenAPIv3 reads the index and a document as client-go does.
@@ -60,32 +57,6 @@ func TestOpenAPIAddresses(t *testing.T) {
 	old, _ := fetch(t, h, get("/openapi/v3/apis/batch/v1?hash=OLD", ""))
 	if old.StatusCode != http.StatusMovedPermanently || old.Header.Get("Location") != at {
 		t.Errorf("with an old hash: %s to %s", old.Status, old.Header.Get("Location"))
-	}
-}
-
-// TestOpenAPIOfCustomResources: they have documents if somebody makes them.
-func TestOpenAPIOfCustomResources(t *testing.T) {
-	store := apiserver.NewStore(apiserver.Options{})
-	for _, kind := range []string{"Widget", "Gadget"} {
-		must(t, store.Register(apiserver.KindInfo{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: kind}}))
-	}
-	schemas := func(gvr schema.GroupVersionResource) ([]byte, error) {
-		return []byte(`{"openapi":"3.0.0","info":{"title":"T"},"paths":{"/apis/example.com/v1/` + gvr.Resource + `":{}},` +
-			`"components":{"schemas":{"com.example.v1.` + gvr.Resource + `":{"type":"object"}}}}`), nil
-	}
-	h := rest.New(apiserver.NewServer(store, "test"), rest.WithSchemas(schemas))
-	_, data := fetch(t, h, get("/openapi/v3/apis/example.com/v1", ""))
-	var doc struct {
-		Paths      map[string]any
-		Components struct{ Schemas map[string]any }
-	}
-	must(t, json.Unmarshal(data, &doc))
-	if len(doc.Paths) != 2 || len(doc.Components.Schemas) != 2 {
-		t.Errorf("document is %s", data)
-	}
-	_, data = fetch(t, h, get("/openapi/v2", ""))
-	if !strings.Contains(string(data), `"com.example.v1.gadgets":{"type":"object"}`) {
-		t.Error("version 2 does not have the custom resource")
 	}
 }
 

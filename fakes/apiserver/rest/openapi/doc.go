@@ -8,5 +8,5 @@
 // serves: [Document]. The one document of version 2, which old clients want, is
 // made of those of version 3 ([V2]), with what was lost between the two.
 //
-// Documents of custom resources do not come from here; they can be added to V2.
+// Documents of custom resources do not come from here; they are added to V2.
 package openapi

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // V2 makes the one document of version 2 out of documents of version 3. Its
@@ -14,7 +16,10 @@ import (
 //
 // What version 2 cannot say is left out: defaults, and that a value may be of
 // several types or null.
-func V2(documents [][]byte) ([]byte, error) {
+//
+// Documents of custom resources are made in version 2 as well. They add what the
+// built-in kinds do not say already.
+func V2(documents [][]byte, custom ...*spec.Swagger) ([]byte, error) {
 	definitions, paths := map[string]any{}, map[string]any{}
 	var info any
 	for _, data := range documents {
@@ -41,13 +46,35 @@ func V2(documents [][]byte) ([]byte, error) {
 			paths[path] = pathV2(doc.Paths[path])
 		}
 	}
-	return json.Marshal(map[string]any{
+	out := map[string]any{
 		"swagger": "2.0", "info": info, "definitions": definitions, "paths": paths,
 		"securityDefinitions": map[string]any{"BearerToken": map[string]any{
 			"type": "apiKey", "name": "authorization", "in": "header", "description": "Bearer Token authentication",
 		}},
 		"security": []any{map[string]any{"BearerToken": []any{}}},
-	})
+	}
+	parameters := map[string]any{}
+	for _, doc := range custom {
+		for _, name := range slices.Sorted(maps.Keys(doc.Definitions)) {
+			addMissing(definitions, name, doc.Definitions[name])
+		}
+		for _, name := range slices.Sorted(maps.Keys(doc.Parameters)) {
+			addMissing(parameters, name, doc.Parameters[name])
+		}
+		for _, path := range slices.Sorted(maps.Keys(doc.Paths.Paths)) {
+			addMissing(paths, path, doc.Paths.Paths[path])
+		}
+	}
+	if len(parameters) > 0 {
+		out["parameters"] = parameters
+	}
+	return json.Marshal(out)
+}
+
+func addMissing(to map[string]any, name string, value any) {
+	if _, known := to[name]; !known {
+		to[name] = value
+	}
 }
 
 // kinds lists the kinds that a schema is of. Some schemas are part of each group,
