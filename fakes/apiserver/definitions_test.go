@@ -166,6 +166,9 @@ func TestRule14DefaultsOfANewSchemaAreReadAtOnce(t *testing.T) {
 	equal(t, "and the next one", a.update(widgets, again).GetResourceVersion(), again.GetResourceVersion())
 }
 
+// unchecked comes after all that keeps rules from being checked.
+const unchecked = `<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation`
+
 func TestRule14InvalidObjects(t *testing.T) {
 	a := newAPI(t)
 	a.define(version1(`{type: object, required: [size], x-kubernetes-validations: [{rule: "self.size <= self.max", message: "size over max"}], properties: {
@@ -173,11 +176,12 @@ func TestRule14InvalidObjects(t *testing.T) {
 		port: {x-kubernetes-int-or-string: true}, at: {type: string, format: date-time}, tags: {type: array, x-kubernetes-list-type: set, items: {type: string}},
 		template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}}}`))
 	for _, c := range []struct{ patch, text string }{
-		{`{"size":0,"port":1.5}`, `[<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation, ` +
-			`spec.port: Invalid value: "number": spec.port in body must be of type integer,string: "number", spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1]`},
+		{`{"size":0,"port":1.5}`, `[spec.port: Invalid value: "number": spec.port in body must be of type integer,string: "number", ` +
+			`spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1, ` + unchecked + `]`},
+		{`{"size":12,"tags":["a","a"]}`, `[spec.tags[1]: Duplicate value: "a", spec: Invalid value: size over max]`},
 		{`{"size":11}`, `spec: Invalid value: size over max`},
 		{`{"max":9}`, `spec.max: Invalid value: 9: max never shrinks`},
-		{`{"at":"yesterday"}`, `spec.at: Invalid value: "yesterday": spec.at in body must be of type date-time: "yesterday"]`},
+		{`{"at":"yesterday"}`, `spec.at: Invalid value: "yesterday": spec.at in body must be of type date-time: "yesterday", ` + unchecked + `]`},
 		{`{"tags":["a","b","a"]}`, `spec.tags[2]: Duplicate value: "a"`},
 		{`{"template":{"kind":"","apiVersion":"v1"}}`, `spec.template.kind: Invalid value: "": must not be empty`},
 	} {
@@ -300,4 +304,19 @@ func TestRule14StoresShareWhatIsCompiled(t *testing.T) {
 		a.define(version1(sized))
 		a.refusedFor(a.request(apiserver.Create, widgets, "", body(widget("w", map[string]any{"size": int64(0)}))), 422, "Invalid", "should be greater than or equal to 1")
 	}
+}
+
+// TestRule14AppliedNumbersAreIntegers: the body of an apply is YAML, whose numbers
+// are what they are in JSON. Rules see integers, and the same apply changes nothing.
+func TestRule14AppliedNumbersAreIntegers(t *testing.T) {
+	a := newAPI(t)
+	a.define(version1(`{type: object, x-kubernetes-validations: [{rule: "self.size > 1"}], properties: {size: {type: integer}, weight: {type: number}}}`))
+	const config = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {size: 3, weight: 2.5}}`
+	first := a.must(a.request(apiserver.Patch, widgets, "a", applied("m", config))).Object
+	equal(t, "spec", fmt.Sprintf("%#v", first.(*unstructured.Unstructured).Object["spec"]), `map[string]interface {}{"size":3, "weight":2.5}`)
+	size, _, err := unstructured.NestedInt64(first.(*unstructured.Unstructured).Object, "spec", "size")
+	equal(t, "size", size, int64(3))
+	equal(t, "error", err, nil)
+	again := a.must(a.request(apiserver.Patch, widgets, "a", applied("m", config))).Object
+	equal(t, "version after the same apply", again.GetResourceVersion(), first.GetResourceVersion())
 }

@@ -23,7 +23,7 @@
 //
 // # Differences from a real server
 //
-// A real server reports the causes of an invalid object in random order; here they
-// are sorted. Rules that run out of their cost budget do so in a real server at a
+// A real server reports the causes of an invalid object in random order, those that
+// rules find after all others; here both groups are sorted. Rules that run out of their cost budget do so in a real server at a
 // rule that is chosen at random; here the object as a whole is named.
 package crd

@@ -91,19 +91,19 @@ const rulesUnchecked = "some validation rules were not checked because the objec
 
 // withRules adds what the rules in CEL find, if the object is sound enough for them.
 func (v *version) withRules(c *compiled, errs field.ErrorList, u, old *unstructured.Unstructured, options ...cel.Option) field.ErrorList {
-	if c.rules != nil {
-		if slices.ContainsFunc(errs, blocksRules) {
-			errs = append(errs, field.Invalid(nil, nil, rulesUnchecked))
-		} else {
-			var before any
-			if old != nil {
-				before = old.Object
-			}
-			found, _ := c.rules.Validate(context.Background(), nil, c.structural, u.Object, before, celconfig.RuntimeCELCostBudget, options...)
-			errs = append(errs, withinBudget(found)...)
-		}
+	errs = inOrder(errs)
+	switch {
+	case c.rules == nil:
+		return errs
+	case slices.ContainsFunc(errs, blocksRules):
+		return append(errs, field.Invalid(nil, nil, rulesUnchecked)) // always the last
 	}
-	return inOrder(errs)
+	var before any
+	if old != nil {
+		before = old.Object
+	}
+	found, _ := c.rules.Validate(context.Background(), nil, c.structural, u.Object, before, celconfig.RuntimeCELCostBudget, options...)
+	return append(errs, inOrder(withinBudget(found))...)
 }
 
 // blocksRules reports whether an error keeps rules from being checked.
