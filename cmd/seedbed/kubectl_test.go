@@ -106,6 +106,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( ?[+-]\d{4}|Z)`), "TIME"},
 	{regexp.MustCompile(`\w{3}, \d\d \w{3} 20\d\d \d\d:\d\d:\d\d [+-]\d{4}`), "TIME"},
 	{regexp.MustCompile(`("?resourceVersion"?: ?)"\d+"`), `${1}"N"`},
+	{regexp.MustCompile(`(Resource Version: +)\d+`), `${1}N`},
 	{regexp.MustCompile(`\b(\d+[smh]){1,2}\b`), "AGE"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "HOST"},
 	{regexp.MustCompile(`/\S*/(LIVE|MERGED)-\d+`), "DIR"},
