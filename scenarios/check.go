@@ -200,7 +200,7 @@ func (r *Registry) checkSteps(d *form.Decoder, s *Scenario, steps []Step) {
 }
 
 func (r *Registry) checkObjectName(d *form.Decoder, step Step, name *ObjectName) {
-	kind, ok := r.kinds.lookup(string(name.Kind))
+	kind, ok := kindsOf(d, r.kinds).lookup(string(name.Kind))
 	if !ok || name.Name == "" {
 		return // told already
 	}
@@ -262,7 +262,7 @@ func (r *Registry) referable(file *File) map[string][]string {
 
 // compile compiles every condition of the file.
 func (r *Registry) compile(d *form.Decoder, file *File) {
-	c, err := newConditions(r.kinds, file.systems)
+	c, err := newConditions(file.kinds, file.systems)
 	if err != nil {
 		d.Fail(form.Place{Node: d.Doc.Root}, "%v", err)
 		return

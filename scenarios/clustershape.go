@@ -14,6 +14,7 @@ type Cluster struct {
 	RBAC        bool             `yaml:"rbac" doc:"Whether the API servers enforce the Roles and bindings that exist; otherwise everybody may do everything."`
 	WatchList   *bool            `yaml:"watchList" doc:"Whether the API servers stream first lists (sendInitialEvents), as those of today do; true by default. Otherwise clients list from a watch cache, which may be old."`
 	Controllers []ControllerName `yaml:"controllers" doc:"Controllers of kube-controller-manager that run, as a process of that name on the control plane: \"*\" for all, -name for all but one; none by default, and then nothing is collected and no namespace goes."`
+	CRDs        []string         `yaml:"crds" doc:"Files or folders with CustomResourceDefinitions whose kinds the API servers serve, relative to this file; such as config/crd/bases."`
 	Latency     *Span            `yaml:"latency" doc:"Time that a request or an answer is on its way; about a millisecond by default."`
 }
 

@@ -134,8 +134,9 @@ func (r *Registry) checkFault(d *form.Decoder, there targets, use FaultUse) {
 func (r *Registry) checkKey(d *form.Decoder, place form.Place, key string) {
 	for pattern := range strings.SplitSeq(key, ",") {
 		resource, _, _ := strings.Cut(strings.TrimSpace(pattern), "/")
-		for _, name := range r.kinds.names() {
-			kind, _ := r.kinds.lookup(name)
+		kinds := kindsOf(d, r.kinds)
+		for _, name := range kinds.names() {
+			kind, _ := kinds.lookup(name)
 			if strings.EqualFold(resource, name) && resource != kind.GVR.Resource {
 				d.Fail(place, "%q is a kind; write its resource: %s", resource, strings.Replace(pattern, resource, kind.GVR.Resource, 1))
 				break

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/seedbed-sim/seedbed/scenarios/internal/form"
 )
 
@@ -22,6 +24,10 @@ type File struct {
 	systems    []*System // in the order of the file
 	properties []*Property
 	own        []*PropertyUse // the scenario's own conditions
+
+	crds        map[string][]*apiextensions.CustomResourceDefinition // by the entry of the cluster's crds
+	definitions []*apiextensions.CustomResourceDefinition            // all of them, in the order of the file
+	kinds       *kinds                                               // with those
 }
 
 // Problem is one mistake in a scenario file, with its place, the names that are
@@ -33,19 +39,23 @@ type Problem = form.Problem
 type Problems = form.Problems
 
 // Parse reads and checks one scenario. The error is of type [Problems] and holds
-// every mistake in the file.
+// every mistake in the file. Files that it names are read from beside path.
 func (r *Registry) Parse(path string, text []byte) (*File, error) {
-	file, problems := r.parse(path, text)
+	file, problems := r.parse(path, text, osFiles{})
 	return file, problems.Err()
 }
 
-func (r *Registry) parse(path string, text []byte) (*File, Problems) {
+func (r *Registry) parse(path string, text []byte, files files) (*File, Problems) {
 	doc, problems := form.Parse(path, text)
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	file := &File{Path: path, Text: text}
+	wrong := r.define(doc, file, files)
 	d := r.forms.Decode(doc, &file.Scenario)
+	for _, w := range wrong {
+		d.Fail(w.at, "%s", w.text)
+	}
 	r.check(d, file)
 	if problems := d.Problems(); len(problems) > 0 {
 		return nil, problems
@@ -65,7 +75,7 @@ func (r *Registry) Read(paths ...string) ([]*File, error) {
 		}
 		names = append(names, found...)
 	}
-	return r.readAll(unique(names), os.ReadFile)
+	return r.readAll(unique(names), osFiles{})
 }
 
 // ReadFS is [Registry.Read] for every scenario file of a file system, such as an
@@ -81,19 +91,19 @@ func (r *Registry) ReadFS(fsys fs.FS, name string) ([]*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the scenarios of %s: %w", name, err)
 	}
-	return r.readAll(names, func(p string) ([]byte, error) { return fs.ReadFile(fsys, strings.TrimPrefix(p, name+"/")) })
+	return r.readAll(names, fsFiles{fsys, name})
 }
 
-func (r *Registry) readAll(names []string, read func(string) ([]byte, error)) ([]*File, error) {
-	var files []*File
+func (r *Registry) readAll(names []string, from files) ([]*File, error) {
+	var read []*File
 	var problems Problems
 	seen := map[string]*File{}
 	for _, name := range names {
-		text, err := read(name)
+		text, err := from.read(name)
 		if err != nil {
 			return nil, fmt.Errorf("read scenario: %w", err)
 		}
-		file, found := r.parse(name, text)
+		file, found := r.parse(name, text, from)
 		if len(found) > 0 {
 			problems = append(problems, found...)
 			continue
@@ -103,12 +113,12 @@ func (r *Registry) readAll(names []string, read func(string) ([]byte, error)) ([
 				Message: fmt.Sprintf("the name %q is already used by %s", file.Metadata.Name, first.Path)})
 		}
 		seen[file.Metadata.Name] = file
-		files = append(files, file)
+		read = append(read, file)
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	return files, nil
+	return read, nil
 }
 
 // findFiles returns a file itself, or the scenario files below a folder. Folders

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
@@ -17,6 +18,7 @@ import (
 // kinds finds the API kinds that a scenario names by a single word.
 type kinds struct {
 	scheme *runtime.Scheme
+	store  *apiserver.Store // which serves them, and nothing else
 	byName map[string]objectKind
 	byKind map[schema.GroupVersionKind]objectKind
 	sorted []string
@@ -26,26 +28,27 @@ type kinds struct {
 type objectKind struct {
 	GVK       schema.GroupVersionKind
 	GVR       schema.GroupVersionResource
-	builtIn   bool // served by every API server
+	served    bool // by every API server of the scenario
 	clustered bool // lives in no namespace
 }
 
-// newKinds lists the kinds that an API server serves. Where several groups have
-// a kind of one name, the core group wins, then apps, then the first in the
-// alphabet; within a group the first version that the scheme prefers wins.
-func newKinds(scheme *runtime.Scheme) *kinds {
-	k := &kinds{scheme: scheme, byName: map[string]objectKind{}, byKind: map[schema.GroupVersionKind]objectKind{}}
-	resources := apiserver.NewStore(apiserver.Options{Scheme: scheme}).Resources()
+// newKinds lists the kinds that store serves. Where several groups have a kind of
+// one name, the core group wins, then apps, then other built-in ones, then the
+// first in the alphabet; within a group the version that is preferred wins.
+func newKinds(scheme *runtime.Scheme, store *apiserver.Store) *kinds {
+	k := &kinds{scheme: scheme, store: store, byName: map[string]objectKind{}, byKind: map[schema.GroupVersionKind]objectKind{}}
+	resources := store.Resources()
 	versions := scheme.PrioritizedVersionsAllGroups()
 	slices.SortStableFunc(resources, func(a, b apiserver.Resource) int {
 		return cmp.Or(
-			cmp.Compare(groupRank(a.Group), groupRank(b.Group)),
+			cmp.Compare(groupRank(a), groupRank(b)),
 			cmp.Compare(a.Group, b.Group),
 			cmp.Compare(slices.Index(versions, a.GVK().GroupVersion()), slices.Index(versions, b.GVK().GroupVersion())),
+			version.CompareKubeAwareVersionStrings(b.Version, a.Version),
 		)
 	})
 	for _, r := range resources {
-		kind := objectKind{GVK: r.GVK(), GVR: r.GVR(), builtIn: true, clustered: !r.Namespaced}
+		kind := objectKind{GVK: r.GVK(), GVR: r.GVR(), served: true, clustered: !r.Namespaced}
 		k.byKind[kind.GVK] = kind
 		if _, known := k.byName[r.Kind]; !known {
 			k.byName[r.Kind] = kind
@@ -55,11 +58,13 @@ func newKinds(scheme *runtime.Scheme) *kinds {
 	return k
 }
 
-func groupRank(group string) int {
-	switch group {
-	case "":
+func groupRank(r apiserver.Resource) int {
+	switch {
+	case r.Custom:
+		return 3
+	case r.Group == "":
 		return 0
-	case "apps":
+	case r.Group == "apps":
 		return 1
 	}
 	return 2
@@ -81,7 +86,7 @@ func (k *kinds) lookup(text string) (objectKind, bool) {
 	return k.of(gv.WithKind(text[slash+1:])), true
 }
 
-// of describes a kind given in full. A kind that is not built in is taken for a
+// of describes a kind given in full. A kind that is not known is taken for a
 // custom resource with the usual plural.
 func (k *kinds) of(gvk schema.GroupVersionKind) objectKind {
 	if kind, ok := k.byKind[gvk]; ok {
@@ -101,7 +106,7 @@ func (k objectKind) checkName(text string) error {
 		return fmt.Errorf("%q is not a name; write namespace/name", text)
 	case k.clustered && namespaced:
 		return fmt.Errorf("a %s lives in no namespace; write %q", k.GVK.Kind, name)
-	case k.builtIn && !k.clustered && !namespaced:
+	case k.served && !k.clustered && !namespaced:
 		return fmt.Errorf("a %s lives in a namespace; write \"namespace/%s\"", k.GVK.Kind, text)
 	}
 	return nil

@@ -81,19 +81,50 @@ func (s manifestsShape) manifest(d *form.Decoder, at form.Place) Manifest {
 		d.Fail(s.locate(at, "apiVersion"), "%q is not an API version", u.GetAPIVersion())
 		return m
 	}
-	m.kind = s.kinds.of(gv.WithKind(u.GetKind()))
-	if !m.kind.builtIn || !s.kinds.scheme.Recognizes(m.kind.GVK) {
-		if known, ok := s.kinds.byName[u.GetKind()]; ok && known.GVK.Group == gv.Group {
-			d.FailName(s.locate(at, "apiVersion"), u.GetAPIVersion(), []string{known.GVK.GroupVersion().String()},
-				"%s has no kind %s", u.GetAPIVersion(), u.GetKind())
-		} else if gv.Group == "" || !strings.Contains(gv.Group, ".") {
-			d.FailNear(s.locate(at, "kind"), u.GetKind(), s.kinds.names(), "%s has no kind %q", u.GetAPIVersion(), u.GetKind())
-		}
-		m.Object = u
-		return m
+	kinds := kindsOf(d, s.kinds)
+	m.kind = kinds.of(gv.WithKind(u.GetKind()))
+	m.Object = u
+	switch known, named := kinds.byName[u.GetKind()]; {
+	case m.kind.served && kinds.scheme.Recognizes(m.kind.GVK):
+		s.typed(d, at, &m)
+	case m.kind.served:
+		s.custom(d, at, &m, kinds)
+	case named && known.GVK.Group == gv.Group:
+		d.FailName(s.locate(at, "apiVersion"), u.GetAPIVersion(), []string{known.GVK.GroupVersion().String()},
+			"%s has no kind %s", u.GetAPIVersion(), u.GetKind())
+	case gv.Group == "" || !strings.Contains(gv.Group, "."):
+		d.FailNear(s.locate(at, "kind"), u.GetKind(), kinds.names(), "%s has no kind %q", u.GetAPIVersion(), u.GetKind())
 	}
-	s.typed(d, at, &m)
 	return m
+}
+
+// custom checks a manifest of a kind that the scenario defines: a field that its
+// schema does not have is misspelt.
+func (s manifestsShape) custom(d *form.Decoder, at form.Place, m *Manifest, kinds *kinds) {
+	s.checkNamespace(d, at, m)
+	schema := kinds.store.Schema(m.kind.GVR)
+	if schema == nil {
+		return
+	}
+	unknown, err := schema.Coerce(m.Object.DeepCopyObject().(client.Object), true)
+	if err != nil {
+		d.Fail(at, "the manifest cannot be read as its kind")
+		return
+	}
+	for _, path := range unknown {
+		d.Fail(s.locate(at, path), "the schema of %s has no field %s", m.kind.GVK.Kind, path)
+	}
+}
+
+// checkNamespace refuses a manifest that has a namespace and must not, or has none
+// and must.
+func (s manifestsShape) checkNamespace(d *form.Decoder, at form.Place, m *Manifest) {
+	switch namespace := m.Object.GetNamespace(); {
+	case m.kind.clustered && namespace != "":
+		d.Fail(s.locate(at, "metadata.namespace"), "a %s lives in no namespace", m.kind.GVK.Kind)
+	case !m.kind.clustered && namespace == "":
+		d.Fail(s.locate(at, "metadata"), "the manifest has no metadata.namespace")
+	}
 }
 
 // typed reads a manifest of a built-in kind as its Go type, strictly.
@@ -133,12 +164,7 @@ func (s manifestsShape) typed(d *form.Decoder, at form.Place, m *Manifest) {
 	}
 	typed.GetObjectKind().SetGroupVersionKind(m.kind.GVK)
 	m.Object = typed
-	switch namespace := typed.GetNamespace(); {
-	case m.kind.clustered && namespace != "":
-		d.Fail(s.locate(at, "metadata.namespace"), "a %s lives in no namespace", m.kind.GVK.Kind)
-	case !m.kind.clustered && namespace == "":
-		d.Fail(s.locate(at, "metadata"), "the manifest has no metadata.namespace")
-	}
+	s.checkNamespace(d, at, m)
 }
 
 // typeError reports a value of the wrong type without repeating the value.
@@ -302,8 +328,9 @@ func (s kindShape) Decode(d *form.Decoder, at form.Place, out reflect.Value) {
 		d.Fail(at, "expected the name of a kind, such as Secret")
 		return
 	}
-	if _, ok := s.kinds.lookup(at.Node.Value); !ok {
-		d.FailNear(at, at.Node.Value, s.kinds.names(), "unknown kind %q; write a kind of Kubernetes, or version and kind such as example.com/v1/Widget", at.Node.Value)
+	kinds := kindsOf(d, s.kinds)
+	if _, ok := kinds.lookup(at.Node.Value); !ok {
+		d.FailNear(at, at.Node.Value, kinds.names(), "unknown kind %q; write a kind of Kubernetes, or version and kind such as example.com/v1/Widget", at.Node.Value)
 		return
 	}
 	out.SetString(at.Node.Value)

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/crd"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/form"
 )
 
@@ -22,13 +24,15 @@ type Registry struct {
 	properties []*Property
 	kinds      *kinds
 	forms      *form.Forms
+	compiled   crd.Cache // of the CustomResourceDefinitions of all files
 }
 
 // New returns a registry of the given systems beside the built-in steps and the
 // registered faults. It refuses systems whose names are missing, malformed or
 // taken: errors of the program, told all at once.
 func New(systems ...System) (*Registry, error) {
-	r := &Registry{steps: builtinSteps(), properties: builtinProperties(), kinds: newKinds(scheme.Scheme)}
+	store := apiserver.NewStore(apiserver.Options{Scheme: scheme.Scheme})
+	r := &Registry{steps: builtinSteps(), properties: builtinProperties(), kinds: newKinds(scheme.Scheme, store)}
 	var errs []error
 	for i := range systems {
 		system := systems[i]

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
@@ -35,6 +37,10 @@ type ReplayFile struct {
 type ReplayScenario struct {
 	Path string `json:"path"`
 	Text string `json:"text"`
+
+	// CRDs are the definitions that the scenario reads from files, by what it calls
+	// the file or folder.
+	CRDs map[string][]*apiextensions.CustomResourceDefinition `json:"crds,omitempty"`
 }
 
 // Investigate repeats a run that violated a property, shrinks its history within
@@ -73,7 +79,9 @@ func addScenario(path string, o *Outcome) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := ReplayFile{Replay: *replay, Property: o.Property, Scenario: ReplayScenario{Path: o.File.Path, Text: string(o.File.Text)}}
+	file := ReplayFile{Replay: *replay, Property: o.Property, Scenario: ReplayScenario{
+		Path: o.File.Path, Text: string(o.File.Text), CRDs: o.File.crds,
+	}}
 	text, err := json.MarshalIndent(file, "", " ")
 	if err != nil {
 		return "", fmt.Errorf("write replay: %w", err)
@@ -109,8 +117,8 @@ func (r *Registry) Replay(path string) (*Failure, error) {
 	case replay.Version != sim.ReplayVersion:
 		return nil, fmt.Errorf("%s has version %d of the replay format; this program reads version %d", path, replay.Version, sim.ReplayVersion)
 	}
-	file, err := r.Parse(replay.Scenario.Path, []byte(replay.Scenario.Text))
-	if err != nil {
+	file, problems := r.parse(replay.Scenario.Path, []byte(replay.Scenario.Text), savedFiles{crds: replay.Scenario.CRDs})
+	if err := problems.Err(); err != nil {
 		return nil, fmt.Errorf("the scenario inside %s is not valid:\n%w", path, err)
 	}
 	var w *World

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -54,12 +55,20 @@ func (r *Registry) options(file *File, seed uint64) sim.Options {
 		Name: s.Metadata.Name, Horizon: s.Explore.Horizon.Std(), First: seed, Seeds: 1, Twice: -1, Workers: 1,
 		Cluster: cluster.Config{
 			Nodes: s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
-			API: s.Cluster.apiOptions(), Controllers: s.Cluster.controllerNames(), Profile: r.background(s),
+			API: r.apiOptions(s), Controllers: s.Cluster.controllerNames(), Profile: r.background(s),
 		},
 	}
 	if s.Cluster.Latency != nil {
 		o.Cluster.Latency = s.Cluster.Latency.dist()
 	}
+	return o
+}
+
+// apiOptions are those of the API servers. What definitions compile to is kept for
+// all runs.
+func (r *Registry) apiOptions(s *Scenario) apiserver.Options {
+	o := s.Cluster.apiOptions()
+	o.Definitions = &r.compiled
 	return o
 }
 
@@ -74,7 +83,9 @@ func (r *Registry) build(file *File, last **World) sim.Build {
 		if last != nil {
 			*last = w
 		}
-		w.objects = newObjects(r.kinds, w.Instances()[0].Server())
+		server := w.Instances()[0].Server()
+		w.objects = newObjects(file.kinds, server)
+		w.Must(server.Define(file.definitions...))
 		for _, m := range file.Given {
 			w.Must(w.create(m))
 		}

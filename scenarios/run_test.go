@@ -66,6 +66,8 @@ func TestHowRunsEnd(t *testing.T) {
 			scenarios.Violated, scenarios.StoryCompletes, "the horizon of 59s was reached before the properties that hold eventually had their time"},
 		{"a manifest that the API server refuses", "systems: {mirror: }\nproperties: [mirror.*]\nsteps:\n- apply:\n    apiVersion: v1\n    kind: Secret\n    metadata: {name: NO, namespace: default}",
 			scenarios.Violated, scenarios.StoryCompletes, `step 1 (apply, line 7): create Secret default/NO: Secret "NO" is invalid`},
+		{"a schema that refuses", "cluster: {crds: [testdata/crds]}\nsystems: {mirror: }\nproperties: [mirror.*]\nsteps:\n- apply: {apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}, spec: {size: 0}}",
+			scenarios.Violated, scenarios.StoryCompletes, `step 1 (apply, line 8): create Widget default/w: Widget.example.com "w" is invalid: spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1`},
 		{"an evaluation that fails", "systems: {mirror: }\nproperties:\n- {name: x, why: So., always: '1 / (nodes.size() - 3) > 0'}", scenarios.BadInput, "", ""},
 	}
 	r := registry(t)

@@ -13,8 +13,8 @@ import (
 //
 //	err := server.LoadCRDs(os.DirFS("../config/crd"), "bases")
 //
-// A path names a file, or a folder whose files are read. The error joins a
-// [crd.FileError] for each mistake in a file, and nothing is created then; see
+// A path names a file, or a folder whose files are read. With mistakes in the files,
+// which the error lists as [crd.FileErrors], nothing is created. See
 // [crd.Cache.ReadFiles].
 func (s *Server) LoadCRDs(fsys fs.FS, paths ...string) error {
 	found, err := s.store.opts.Definitions.ReadFiles(fsys, paths...)

@@ -47,6 +47,27 @@ func (e *FileError) Error() string {
 	return b.String()
 }
 
+// FileErrors are all mistakes that were found.
+type FileErrors []*FileError
+
+// Error is one mistake a line.
+func (es FileErrors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find the first mistake.
+func (es FileErrors) Unwrap() []error {
+	out := make([]error, len(es))
+	for i, e := range es {
+		out[i] = e
+	}
+	return out
+}
+
 // ReadFiles reads the CustomResourceDefinitions of a file system, such as the
 // folder config/crd/bases of a controller, and checks them as a server would. A
 // path names a file, in YAML or JSON, or a folder, whose files are read but not
@@ -61,7 +82,7 @@ func (c *Cache) ReadFiles(fsys fs.FS, paths ...string) ([]*apiextensions.CustomR
 		r.path(slashpath.Clean(p))
 	}
 	if len(r.errs) > 0 {
-		return nil, errors.Join(r.errs...)
+		return nil, r.errs
 	}
 	return r.found, nil
 }
@@ -72,7 +93,7 @@ type fileReader struct {
 	cache *Cache
 	found []*apiextensions.CustomResourceDefinition
 	from  map[string]string // files of definitions, by name
-	errs  []error
+	errs  FileErrors
 }
 
 func (r *fileReader) fail(e FileError, format string, args ...any) {

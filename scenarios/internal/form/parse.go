@@ -21,6 +21,7 @@ type Document struct {
 	File  string
 	Text  []byte
 	Root  *yaml.Node // the file's single value
+	Facts any        // what the shapes of the caller must know that is not in the text
 	lines []string
 }
 
