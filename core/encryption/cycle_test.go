@@ -41,7 +41,10 @@ const (
 	namespace = "seedbed-encryption"
 )
 
-var secrets = schema.GroupResource{Resource: "secrets"}
+var (
+	secrets = schema.GroupResource{Resource: "secrets"}
+	request = reconcile.Request{}
+)
 
 // fixedClock is a clock that tests set.
 type fixedClock struct {
@@ -164,7 +167,7 @@ func (p *plant) sync(names ...string) error {
 		if len(names) > 0 && !slices.Contains(names, strings.TrimPrefix(c.Name, "Encryption")) {
 			continue
 		}
-		if _, err := c.Reconciler.Reconcile(p.Context(), reconcile.Request{}); err != nil {
+		if _, err := c.Reconciler.Reconcile(p.Context(), request); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -281,7 +284,7 @@ func TestLivesOfKeys(t *testing.T) {
 		want string
 		says string
 	}{
-		{"nothing is asked for", func() {}, "", "none"},
+		{"nothing is asked for", func() {}, "", "False AsExpected"},
 		{"aescbc", use(v1alpha1.TypeAESCBC), "i,c1 → c1,i", "True EncryptionCompleted"},
 		{"identity", use(v1alpha1.TypeIdentity), "c1,i,z2 → i,c1,z2", "False DecryptionCompleted"},
 		{"nothing in particular", use(v1alpha1.TypeUnset), "", "False DecryptionCompleted"},

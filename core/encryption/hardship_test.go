@@ -1,0 +1,324 @@
+package encryption_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/encryption"
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
+	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/core/secret"
+)
+
+// encrypted is a plant whose secrets are encrypted with key 1.
+func encrypted(t *testing.T) *plant {
+	t.Helper()
+	p := newPlant(t)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+	p.settle()
+	if got := short(t, p.deployed); got != "c1,i" {
+		t.Fatalf("deployed is %s", got)
+	}
+	return p
+}
+
+// nothingHappens lets the controllers run, and checks that they write nothing.
+func (p *plant) nothingHappens() {
+	p.Helper()
+	before := p.fingerprint()
+	must(p, p.sync())
+	must(p, p.sync())
+	if after := p.fingerprint(); after != before {
+		p.Errorf("something was written: versions %s, before %s", after, before)
+	}
+}
+
+// TestWaitingForAPIServers: nothing is done while API servers differ.
+func TestWaitingForAPIServers(t *testing.T) {
+	p := encrypted(t)
+	p.differ = true
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "now" })
+	p.nothingHappens()
+	if got := p.condition(v1alpha1.KeyDegraded); got != "False AsExpected" {
+		t.Errorf("to wait is no error, but the condition is %s", got)
+	}
+	p.differ = false
+	if got := strings.Join(p.settle(), " → "); got != "c1,c2,i → c2,c1,i" {
+		t.Errorf("rolled out %s once they agree", got)
+	}
+}
+
+// TestUnmanaged freezes everything, at any step, and goes on later.
+func TestUnmanaged(t *testing.T) {
+	p := encrypted(t)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "now" })
+	must(t, p.sync("Key"))
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.ManagementState = v1alpha1.Unmanaged })
+	must(t, p.sync())
+	p.nothingHappens()
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.ManagementState = v1alpha1.Managed })
+	if got := strings.Join(p.settle(), " → "); got != "c1,c2,i → c2,c1,i" {
+		t.Errorf("rolled out %s when managed again", got)
+	}
+}
+
+// TestGateError leaves the conditions as they are.
+func TestGateError(t *testing.T) {
+	p := encrypted(t)
+	p.shouldRun = errors.New("upgrade under way")
+	before := p.fingerprint()
+	if err := p.sync("Key"); err == nil || !strings.Contains(err.Error(), "upgrade under way") {
+		t.Errorf("error %v", err)
+	}
+	if p.fingerprint() != before {
+		t.Error("something was written")
+	}
+}
+
+// TestQuiet: where all is done, nothing is written, however often controllers run.
+func TestQuiet(t *testing.T) {
+	p := encrypted(t)
+	for range 10 {
+		p.clock.now = p.clock.now.Add(time.Minute)
+		p.nothingHappens()
+	}
+}
+
+// TestAPausedLeader: who was leader before a configuration was written cannot bring
+// back an older one, neither by what it knows nor by what it reads.
+func TestAPausedLeader(t *testing.T) {
+	p := encrypted(t)
+	old := *p.component
+	paused := &pausing{Kube: p.client}
+	old.Live = paused
+	controller := encryption.NewStateController(&old)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "now" })
+	must(t, p.sync("Key"))
+	must(t, p.sync("Key")) // remembers the id
+
+	// The old leader reads, and sleeps. The next leader has key 2 read and then
+	// written, while the old one would have it read.
+	p.component.Epoch = func() int64 { return 2 }
+	paused.beforeUpdate = func() {
+		paused.beforeUpdate = nil
+		p.settle()
+	}
+	_, err := controller.Reconciler.Reconcile(t.Context(), request)
+	if err == nil || !strings.Contains(err.Error(), "the object has been modified") {
+		t.Errorf("the old leader wrote: %v", err)
+	}
+	if got := short(t, p.managedSecret()); got != "c2,c1,i" {
+		t.Errorf("the managed configuration is %s", got)
+	}
+
+	// It reads anew, and would still not write.
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "again" })
+	must(t, p.sync("Key"))
+	must(t, p.sync("Key"))
+	_, err = controller.Reconciler.Reconcile(t.Context(), request)
+	const want = "write Secret seedbed-encryption/encryption-config-apiserver at epoch 1: a later leader has written it, at epoch 2"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// pausing calls beforeUpdate before it updates.
+type pausing struct {
+	kube.Kube
+	beforeUpdate func()
+}
+
+func (p *pausing) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	if p.beforeUpdate != nil {
+		p.beforeUpdate()
+	}
+	return p.Kube.Update(ctx, obj, opts...)
+}
+
+// TestTwoLeadersOneKey: both make the key of the same id, and one wins.
+func TestTwoLeadersOneKey(t *testing.T) {
+	p := encrypted(t)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "now" })
+	other := *p.component
+	racing := &racing{Kube: p.client, race: func() { must(t, p.sync("Key")) }}
+	other.Live = racing
+	if _, err := encryption.NewKeyController(&other).Reconciler.Reconcile(t.Context(), request); err != nil {
+		t.Errorf("the loser: %v", err)
+	}
+	p.settle()
+	list := &corev1.SecretList{}
+	must(t, p.client.List(t.Context(), list, client.MatchingLabels{keysecret.Component: component}))
+	if len(list.Items) != 2 || racing.race != nil {
+		t.Errorf("there are %d keys, want 2", len(list.Items))
+	}
+}
+
+// racing calls race before the first object is created.
+type racing struct {
+	kube.Kube
+	race func()
+}
+
+func (r *racing) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if race := r.race; race != nil {
+		r.race = nil
+		race()
+	}
+	return r.Kube.Create(ctx, obj, opts...)
+}
+
+// TestACorruptKey is passed over, and its id is not used again.
+func TestACorruptKey(t *testing.T) {
+	p := encrypted(t)
+	s := p.keySecret(1)
+	s.Annotations[keysecret.MigratedTimestamp] = "yesterday"
+	must(t, p.client.Update(t.Context(), s))
+	corrupt := &corev1.Secret{}
+	corrupt.Namespace, corrupt.Name = namespace, keysecret.Name(component, 7)
+	corrupt.Labels = map[string]string{keysecret.Component: component}
+	must(t, p.client.Create(t.Context(), corrupt))
+	if got := strings.Join(p.settle(), " → "); got != "c1,c8,i → c8,c1,i → c8,i" {
+		t.Errorf("rolled out %s", got)
+	}
+}
+
+// TestAllKeysAreDeleted: what API servers run is enough to go on.
+func TestAllKeysAreDeleted(t *testing.T) {
+	p := encrypted(t)
+	p.deleteByHand(p.keySecret(1))
+	if got := strings.Join(p.settle(), " → "); got != "c1,c2,i → c2,c1,i → c2,i" {
+		t.Errorf("rolled out %s", got)
+	}
+}
+
+// TestTheConfigurationIsLost: API servers run without one, and write as it comes;
+// so all is rewritten, and nobody says meanwhile that it is encrypted.
+func TestTheConfigurationIsLost(t *testing.T) {
+	p := encrypted(t)
+	p.deployed = nil
+	p.deleteByHand(p.managedSecret())
+	p.finished = false
+	p.settle()
+	if got := p.condition(v1alpha1.Encrypted); got != "False EncryptionInProgress" {
+		t.Errorf("Encrypted is %s while objects are rewritten", got)
+	}
+	if got := p.condition(v1alpha1.MigrationProgressing); got != "True Migrating" {
+		t.Errorf("Progressing is %s", got)
+	}
+	p.finished = true
+	p.settle()
+	if got := p.condition(v1alpha1.Encrypted); got != "True EncryptionCompleted" {
+		t.Errorf("Encrypted is %s", got)
+	}
+}
+
+// TestMigration: a run that fails is told of, left for a while and begun anew, and
+// one during which API servers differed does not count.
+func TestMigration(t *testing.T) {
+	p := newPlant(t)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+	p.result, p.doneAt = errors.New("secrets x/y cannot be written"), p.clock.now
+	for range 20 {
+		_ = p.sync() // fails in the end
+		p.deployed = p.managedSecret()
+		p.clock.now = p.clock.now.Add(30 * time.Second)
+	}
+	if got := p.condition(v1alpha1.MigrationDegraded); got != "True Error" {
+		t.Fatalf("Degraded is %s", got)
+	}
+	if got := p.keySecret(1).Annotations[keysecret.MigratedResources]; got != "" {
+		t.Fatalf("migrated: %s", got)
+	}
+
+	// It ends well, but API servers differ in between.
+	p.finished, p.result = false, nil
+	must(t, p.sync("Migration"))
+	p.differ = true
+	must(t, p.sync("Migration"))
+	p.differ, p.finished = false, true
+	must(t, p.sync("Migration"))
+	if got := p.keySecret(1).Annotations[keysecret.MigratedResources]; got != "" {
+		t.Fatalf("a run counts during which API servers differed: %s", got)
+	}
+	p.clock.now = p.clock.now.Add(encryption.SettleTime)
+	must(t, p.sync("Migration"))
+	if got, want := p.keySecret(1).Annotations[keysecret.MigratedResources], `{"resources":[{"Group":"","Resource":"secrets"}]}`; got != want {
+		t.Errorf("migrated: %s, want %s", got, want)
+	}
+}
+
+// TestAnotherKeyOfTheSameName does not inherit what was migrated.
+func TestAnotherKeyOfTheSameName(t *testing.T) {
+	p := newPlant(t)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+	p.finished = false
+	p.settle()
+	stored := p.keySecret(1)
+	key, err := keysecret.Decode(stored)
+	must(t, err)
+	key.Material = secret.New([]byte(strings.Repeat("x", state.MaterialSize)))
+	p.deleteByHand(stored)
+	another, err := keysecret.Encode(key, component, namespace)
+	must(t, err)
+	must(t, p.client.Create(t.Context(), another))
+	p.finished = true
+	_ = p.sync("Migration")
+	if got := p.keySecret(1).Annotations[keysecret.MigratedResources]; got != "" {
+		t.Errorf("migrated: %s", got)
+	}
+}
+
+// TestPrune deletes old keys, but none that a configuration has.
+func TestPrune(t *testing.T) {
+	p := encrypted(t)
+	for i := range 14 {
+		p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = fmt.Sprint("reason ", i) })
+		p.settle()
+		if i == 1 { // keys 2 and 3
+			p.others = []*corev1.Secret{p.deployed}
+		}
+	}
+	var left []string
+	list := &corev1.SecretList{}
+	must(t, p.client.List(t.Context(), list, client.MatchingLabels{keysecret.Component: component}))
+	for i := range list.Items {
+		left = append(left, strings.TrimPrefix(list.Items[i].Name, "encryption-key-apiserver-"))
+	}
+	if got, want := strings.Join(left, " "), "10 11 12 13 14 15 2 3 4 5 6 7 8 9"; got != want {
+		t.Errorf("keys left: %s, want %s", got, want)
+	}
+	p.others = nil
+	p.settle()
+	list = &corev1.SecretList{}
+	must(t, p.client.List(t.Context(), list, client.MatchingLabels{keysecret.Component: component}))
+	if len(list.Items) != 2+encryption.UnusedKeysKept {
+		t.Errorf("%d keys left, want %d", len(list.Items), 2+encryption.UnusedKeysKept)
+	}
+}
+
+// TestABrokenConfiguration is told of, and nothing is written over it.
+func TestABrokenConfiguration(t *testing.T) {
+	p := encrypted(t)
+	p.deployed = p.deployed.DeepCopy()
+	p.deployed.Data[config.Configuration] = []byte("{hush")
+	err := p.sync()
+	if err == nil || !strings.Contains(err.Error(), "holds no valid encryption configuration") || strings.Contains(err.Error(), "hush") {
+		t.Errorf("error %v", err)
+	}
+	if got := p.condition(v1alpha1.StateDegraded); got != "True Error" {
+		t.Errorf("Degraded is %s", got)
+	}
+	if got := short(t, p.managedSecret()); got != "c1,i" {
+		t.Errorf("the managed configuration is %s", got)
+	}
+}
