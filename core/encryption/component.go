@@ -27,6 +27,9 @@ type Component struct {
 	// Namespace of the key Secrets and the managed configuration.
 	Namespace string
 
+	// References is the namespace of what KMS plugins refer to. It is not watched.
+	References string
+
 	Provider Provider
 	Deployer Deployer
 

@@ -39,6 +39,8 @@ import (
 const (
 	component = "apiserver"
 	namespace = "seedbed-encryption"
+
+	references = "seedbed-encryption-config"
 )
 
 var (
@@ -78,6 +80,8 @@ type plant struct {
 	doneAt   time.Time
 
 	events []string
+
+	preflight workload
 }
 
 func newPlant(t *testing.T) *plant {
@@ -100,13 +104,16 @@ func newPlant(t *testing.T) *plant {
 		grs: []schema.GroupResource{secrets}, runs: map[schema.GroupResource]string{}, finished: true,
 	}
 	must(t, p.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	must(t, p.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: references}}))
 	must(t, p.client.Create(t.Context(), &v1alpha1.EncryptionPolicy{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyName}}))
+	p.preflight.clock = p.clock
 	p.component = &encryption.Component{
-		Name: component, Namespace: namespace, Provider: p, Deployer: p, Live: p.client, Cached: p.client,
+		Name: component, Namespace: namespace, References: references, Provider: p, Deployer: p, Live: p.client, Cached: p.client,
 		Clock: p.clock, Entropy: bytes.NewReader(bytes.Repeat([]byte("entropy!"), 1<<10)), Epoch: func() int64 { return 1 }, Recorder: p,
 	}
 	p.controllers = []kube.Controller{
 		encryption.NewKeyController(p.component), encryption.NewStateController(p.component),
+		encryption.NewKMSPreflightController(p.component, &p.preflight),
 		encryption.NewMigrationController(p.component, p), encryption.NewPruneController(p.component), encryption.NewConditionController(p.component),
 	}
 	return p
@@ -256,6 +263,9 @@ func short(t *testing.T, s *corev1.Secret) string {
 	var out []string
 	for _, p := range cfg.Resources[len(cfg.Resources)-1].Providers {
 		switch {
+		case p.KMS != nil:
+			id, _, _ := strings.Cut(p.KMS.Name, "_")
+			out = append(out, "k"+id)
 		case p.AESCBC != nil:
 			out = append(out, "c"+p.AESCBC.Keys[0].Name)
 		case p.AESGCM != nil && p.AESGCM.Keys[0].Secret == base64.StdEncoding.EncodeToString(make([]byte, 16)):

@@ -2,7 +2,6 @@ package encryption
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -45,7 +44,14 @@ type outcome struct {
 	conditions []metav1.Condition
 	highestKey int64 // zero to leave it
 	untouched  bool  // conditions stay as they are
+
+	// degraded is what is wrong though the sync went as it should.
+	degraded *problem
 }
+
+// problem is the reason and message of a condition that says that something is
+// wrong.
+type problem struct{ reason, message string }
 
 // set adds a condition.
 func (o *outcome) set(kind string, status metav1.ConditionStatus, reason, message string) {
@@ -127,17 +133,15 @@ func (r *reconciler) report(ctx context.Context, policy *v1alpha1.EncryptionPoli
 	if out.untouched {
 		return nil
 	}
-	if r.degraded != "" {
-		switch {
-		case err == nil:
-			out.set(r.degraded, metav1.ConditionFalse, reasonAsExpected, "")
-		default:
-			reason := "Error"
-			if d := (*degradedError)(nil); errors.As(err, &d) {
-				reason = d.reason
-			}
-			out.set(r.degraded, metav1.ConditionTrue, reason, err.Error())
-		}
+	if err != nil {
+		out.degraded = &problem{"Error", err.Error()}
+	}
+	switch {
+	case r.degraded == "":
+	case out.degraded == nil:
+		out.set(r.degraded, metav1.ConditionFalse, reasonAsExpected, "")
+	default:
+		out.set(r.degraded, metav1.ConditionTrue, out.degraded.reason, out.degraded.message)
 	}
 	for _, kind := range r.owned { // an apply without them would delete them
 		if !has(out.conditions, kind) {
@@ -146,15 +150,6 @@ func (r *reconciler) report(ctx context.Context, policy *v1alpha1.EncryptionPoli
 	}
 	return r.applyStatus(ctx, policy, r.manager(), out)
 }
-
-// degradedError is an error that has a reason of its own in the condition.
-type degradedError struct {
-	reason string
-	err    error
-}
-
-func (e *degradedError) Error() string { return e.err.Error() }
-func (e *degradedError) Unwrap() error { return e.err }
 
 func has(conditions []metav1.Condition, kind string) bool {
 	for i := range conditions {

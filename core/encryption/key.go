@@ -74,25 +74,52 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 	}
 	out.highestKey = max(out.highestKey, int64(v.highestID()))
 	if wanted == state.Identity && v.deployed == nil && len(v.stored) == 0 {
-		return nil // encryption does not begin by accident
+		return k.withdraw(ctx, policy) // encryption does not begin by accident
 	}
-	reason := k.neededFor(policy, wanted, v)
+	reason, err := k.neededFor(policy, wanted, v)
+	if err != nil {
+		return err
+	}
+	if reason == "" || wanted != state.KMS {
+		if err := k.withdraw(ctx, policy); err != nil {
+			return err
+		}
+	}
 	if reason == "" {
 		return nil
 	}
-	return k.create(ctx, state.Key{
+	key := state.Key{
 		ID: uint64(out.highestKey) + 1, Mode: wanted,
 		InternalReason: reason, ExternalReason: policy.Spec.Rotation.Reason,
-	})
+	}
+	if wanted == state.KMS {
+		s, err := k.snapshot(ctx, policy)
+		if err != nil {
+			return err
+		}
+		approved, err := k.approved(ctx, policy, s.hash)
+		if err != nil {
+			return err
+		}
+		if !approved {
+			out.after = PreflightPoll
+			return nil
+		}
+		key.KMS = s.data
+	}
+	return k.create(ctx, key)
 }
 
 // neededFor returns why a new key is needed; empty if none is.
-func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted state.Mode, v *view) string {
+func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted state.Mode, v *view) (string, error) {
 	var reasons, short []string
 	all := v.desired.Resources()
 	for i := range v.desired {
 		r := &v.desired[i]
-		reason := need{wanted, policy, k.Clock.Now(), all}.newKey(r)
+		reason, err := need{wanted, policy, k.Clock.Now(), all}.newKey(r)
+		if err != nil {
+			return "", err
+		}
 		if reason == "" {
 			continue
 		}
@@ -101,9 +128,9 @@ func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted stat
 	}
 	slices.Sort(reasons)
 	if len(short) > 1 && len(slices.Compact(short)) == 1 {
-		return short[0]
+		return short[0], nil
 	}
-	return strings.Join(reasons, ",")
+	return strings.Join(reasons, ","), nil
 }
 
 // need is what the need of a new key depends on.
@@ -115,14 +142,14 @@ type need struct {
 }
 
 // newKey returns why a resource needs a new key; empty if it does not.
-func (n need) newKey(r *state.Resource) string {
+func (n need) newKey(r *state.Resource) (string, error) {
 	if len(r.Read) == 0 {
 		if n.wanted == state.Identity {
-			return ""
+			return "", nil
 		}
-		return "key-does-not-exist"
+		return "key-does-not-exist", nil
 	}
-	latest := r.Read[0]
+	latest := &r.Read[0]
 	backed := 0
 	for i := range r.Read {
 		if r.Read[i].Backed {
@@ -131,21 +158,39 @@ func (n need) newKey(r *state.Resource) string {
 	}
 	switch {
 	case !latest.Backed:
-		return fmt.Sprintf("encryption-config-key-%d-not-backed-by-secret", latest.ID)
+		return fmt.Sprintf("encryption-config-key-%d-not-backed-by-secret", latest.ID), nil
 	case backed > 2: // old keys have yet to be dropped
-		return ""
+		return "", nil
 	case !latest.Migrated.HasAll(n.all): // the cycle of the last is not over
-		return ""
+		return "", nil
 	case latest.Mode != n.wanted:
-		return "encryption-mode-changed"
-	case n.wanted == state.Identity, n.wanted == state.KMS: // who keeps the key rotates it
-		return ""
+		return "encryption-mode-changed", nil
+	case n.wanted == state.Identity:
+		return "", nil
+	case n.wanted == state.KMS:
+		return n.newKMSKey(latest)
 	case n.policy.Spec.Rotation.Reason != "" && n.policy.Spec.Rotation.Reason != latest.ExternalReason:
-		return "external-reason-changed"
+		return "external-reason-changed", nil
 	case n.now.Sub(latest.Migrated.Time) > n.interval():
-		return "rotation-interval-has-passed"
+		return "rotation-interval-has-passed", nil
 	default:
-		return ""
+		return "", nil
+	}
+}
+
+// newKMSKey is newKey where the latest key is of a KMS plugin too. Who keeps the key
+// rotates it; only another key there makes another one here.
+func (n need) newKMSKey(latest *state.Key) (string, error) {
+	before, err := identity(latest)
+	switch {
+	case err != nil:
+		return "", err
+	case n.policy.Spec.KMS == nil:
+		return "", fmt.Errorf("read the KMS plugin of EncryptionPolicy %s: %w", n.policy.Name, errNoKMS)
+	case before != n.policy.Spec.KMS.Identity:
+		return "kms-provider-changed", nil
+	default:
+		return "", nil
 	}
 }
 

@@ -52,6 +52,41 @@ type Migrator interface {
 	Watches() []kube.Watch
 }
 
+// KMSPreflightDeployer runs the workload that tries a KMS plugin before a key is made
+// for it. All methods are idempotent.
+type KMSPreflightDeployer interface {
+	// Deploy makes all that the workload needs, and starts it. ConfigHash is what it
+	// reports in its condition [KMSPreflightConfigHashPodCondition]; the Secret is the
+	// configuration that an API server would load, with the plugin to be tried as the
+	// newest. It is called only while there is no pod.
+	Deploy(ctx context.Context, configHash string, encryptionConfiguration *corev1.Secret) error
+
+	// Status returns the status of the workload's pod. An error that
+	// apierrors.IsNotFound knows says that there is none. The condition
+	// [KMSPreflightConfigHashPodCondition] is always there, be it that the pod has
+	// not reported it itself; and so is startTime, be it the time of creation.
+	Status(ctx context.Context) (corev1.PodStatus, error)
+
+	// Cleanup removes what Deploy has made. There need not be anything.
+	Cleanup(ctx context.Context) error
+}
+
+// Types of conditions by which the checker reports, in the status of its own pod. The
+// pod has them as readiness gates.
+const (
+	// KMSPreflightConfigHashPodCondition has what the pod was deployed for in its
+	// message.
+	KMSPreflightConfigHashPodCondition corev1.PodConditionType = "KMSPreflightConfigHash"
+
+	// KMSPreflightResultPodCondition is True if the plugin passed; else its message
+	// says why not.
+	KMSPreflightResultPodCondition corev1.PodConditionType = "KMSPreflightResult"
+
+	// KMSPreflightKEKIDPodCondition has what the plugin calls the key that it keeps
+	// in its message.
+	KMSPreflightKEKIDPodCondition corev1.PodConditionType = "KMSPreflightKekID"
+)
+
 // Recorder tells people what has happened. It must not block; what it is told is
 // free of key material.
 type Recorder interface {

@@ -18,7 +18,8 @@ import (
 	"github.com/seedbed-sim/seedbed/core/secret"
 )
 
-// KMSTimeout is how long an API server waits for a KMS plugin.
+// KMSTimeout is how long an API server waits for a KMS plugin, unless the key says
+// otherwise.
 const KMSTimeout = 10 * time.Second
 
 // Providers returns s as what API servers load: an entry for each resource, with
@@ -97,7 +98,9 @@ func provider(k state.Key, gr schema.GroupResource) (*apiserverv1.ProviderConfig
 			return nil, fmt.Errorf("read the KMS provider of key %d: %w", k.ID, err)
 		}
 		kms.APIVersion, kms.Name, kms.Endpoint, kms.CacheSize = "v2", KMSName(k.ID, gr), KMSEndpoint(k.ID), nil
-		kms.Timeout = &metav1.Duration{Duration: KMSTimeout}
+		if kms.Timeout == nil {
+			kms.Timeout = &metav1.Duration{Duration: KMSTimeout}
+		}
 		return &apiserverv1.ProviderConfiguration{KMS: kms}, nil
 	default:
 		return nil, fmt.Errorf("key %d has the unknown mode %q", k.ID, k.Mode)
