@@ -96,13 +96,14 @@ func run(t *testing.T, n int, body func(ctx context.Context, env *cluster.Env, s
 	c.Node("node-1").Process(cluster.ProcessSpec{Name: "controller", Main: func(ctx context.Context, env *cluster.Env) {
 		s := &server{Kube: env.Kube, written: map[string]int{}}
 		m := migration.New(migration.Config{Live: s, Kinds: kinds{}, Clock: env.Clock, Log: env.Log})
-		ctx, cancel := env.Clock.WithCancel(ctx)
-		group := env.Clock.NewGroup(ctx)
+		running, cancel := env.Clock.WithCancel(ctx)
+		group := env.Clock.NewGroup(running)
 		group.Go("migrator", m.Run)
-		body(ctx, env, s, m)
+		body(running, env, s, m)
 		cancel()
 		group.Wait()
 		ended = true
+		_ = env.Clock.Sleep(ctx, 2*time.Hour) // a process that ends is started again
 	}})
 	if res := c.Run(); res.Err != nil {
 		t.Error(res.Err)

@@ -103,6 +103,27 @@ func TestApply(t *testing.T) {
 	must(t, c.Apply(ctx, corev1ac.ConfigMap("a", "default").WithData(map[string]string{"k": "w"}), client.FieldOwner("you"), client.ForceOwnership))
 }
 
+// TestApplyUnstructured applies what has no Go type to a kind that has one.
+func TestApplyUnstructured(t *testing.T) {
+	c := newClient(t)
+	config := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"namespace": "default", "name": "a"},
+		"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}},
+	}}
+	must(t, c.Apply(ctx, client.ApplyConfigurationFromUnstructured(config), client.FieldOwner("me")))
+	if config.GetUID() == "" || config.GetKind() != "Pod" {
+		t.Errorf("the answer is %v", config.Object)
+	}
+	status := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"namespace": "default", "name": "a"},
+		"status": map[string]any{"message": "well"},
+	}}
+	must(t, c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(status), client.FieldOwner("me")))
+	if text, _, _ := unstructured.NestedString(status.Object, "status", "message"); text != "well" {
+		t.Errorf("the answer is %v", status.Object)
+	}
+}
+
 func TestMapper(t *testing.T) {
 	c := newClient(t)
 	m := c.RESTMapper()

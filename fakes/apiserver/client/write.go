@@ -204,6 +204,13 @@ func (c *Client) apply(ctx context.Context, target, body runtime.ApplyConfigurat
 	if err != nil || resp.Object == nil {
 		return err
 	}
+	if kind := resp.Object.GetObjectKind(); kind.GroupVersionKind().Empty() { // a Go type, whose answer may be wanted without one
+		var sent metav1.TypeMeta
+		if err := json.Unmarshal(req.Body, &sent); err != nil {
+			return fmt.Errorf("read apply configuration %T: %w", body, err)
+		}
+		kind.SetGroupVersionKind(sent.GroupVersionKind())
+	}
 	answer, err := json.Marshal(resp.Object)
 	if err != nil {
 		return fmt.Errorf("encode %s %q: %w", k.Kind, head.Metadata.Name, err)
