@@ -112,7 +112,7 @@ func newPlant(t *testing.T) *plant {
 		Clock: p.clock, Entropy: bytes.NewReader(bytes.Repeat([]byte("entropy!"), 1<<10)), Epoch: func() int64 { return 1 }, Recorder: p,
 	}
 	p.controllers = []kube.Controller{
-		encryption.NewKeyController(p.component), encryption.NewStateController(p.component),
+		encryption.NewKeyController(p.component), encryption.NewStateController(p.component), encryption.NewRolloutController(p.component),
 		encryption.NewKMSPreflightController(p.component, &p.preflight),
 		encryption.NewMigrationController(p.component, p), encryption.NewPruneController(p.component), encryption.NewConditionController(p.component),
 	}

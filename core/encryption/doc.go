@@ -5,14 +5,15 @@
 //
 // # How it works
 //
-// Six controllers share no memory. What they know is in the cluster: key Secrets,
+// Seven controllers share no memory. What they know is in the cluster: key Secrets,
 // a managed Secret with the configuration that API servers should load, what API
 // servers do load, and the conditions of the EncryptionPolicy.
 //
 //	policy ──► Key ──► key Secrets ──► State ──► managed configuration
-//	             ▲          ▲  │                        │
-//	 KMSPreflight┘          │  └─────► Prune            ▼ rollout: not here
-//	                   Migration ◄── Deployer ◄── API servers
+//	            ▲           ▲  │                        │
+//	KMSPreflight┘           │  └─────► Prune         Rollout
+//	                        │                           ▼
+//	                    Migration ◄── Deployer ◄── API servers load a revision
 //	                                     │
 //	                                 Condition ──► Encrypted
 //
@@ -25,10 +26,13 @@
 //	frame.go       when a controller runs, and how it reports
 //	look.go        what is deployed, which keys there are, what should be
 //	key.go         Key: whether a new key is needed, and which
-//	rollout.go     State: the next configuration
+//	managed.go     State: the next configuration
+//	rollout.go     Rollout: its revisions, which are what API servers load
 //	migration.go   Migration: the rewriting of objects
 //	prune.go       Prune: the end of old keys
 //	encrypted.go   Condition: what to tell people
+//	preflight.go   KMSPreflight: whether a plugin is fit to be used
+//	approval.go    how Key and KMSPreflight agree on what was tried
 //
 // # What it does not do
 //

@@ -43,7 +43,8 @@ type outcome struct {
 	after      time.Duration
 	conditions []metav1.Condition
 	highestKey int64 // zero to leave it
-	untouched  bool  // conditions stay as they are
+	revision   *revision
+	untouched  bool // conditions stay as they are
 
 	// degraded is what is wrong though the sync went as it should.
 	degraded *problem

@@ -322,3 +322,47 @@ func TestABrokenConfiguration(t *testing.T) {
 		t.Errorf("the managed configuration is %s", got)
 	}
 }
+
+// TestRevisions: each configuration is cut as a revision that does not change, and
+// those are deleted that cannot read what is written now.
+func TestRevisions(t *testing.T) {
+	p := encrypted(t)
+	revisions := func() string {
+		list := &corev1.SecretList{}
+		must(t, p.client.List(t.Context(), list, client.InNamespace(namespace)))
+		var out []string
+		for i := range list.Items {
+			s := &list.Items[i]
+			if n, ok := strings.CutPrefix(s.Name, "encryption-config-"); ok && n != component {
+				out = append(out, n+": "+short(t, s))
+				if s.Immutable == nil || !*s.Immutable {
+					t.Errorf("revision %s can be changed", n)
+				}
+			}
+		}
+		status := p.policy().Status
+		return fmt.Sprintf("%s; latest %d, safe from %d", strings.Join(out, "; "), status.LatestRevision, status.MinSafeRevision)
+	}
+	if got, want := revisions(), "1: i,c1; 2: c1,i; latest 2, safe from 1"; got != want {
+		t.Errorf("revisions are %s, want %s", got, want)
+	}
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "now" })
+	p.settle()
+	if got, want := revisions(), "3: c1,c2,i; 4: c2,c1,i; latest 4, safe from 3"; got != want {
+		t.Errorf("revisions are %s, want %s", got, want)
+	}
+
+	// A managed configuration that is gone or broken is no revision.
+	p.deleteByHand(p.managedSecret())
+	must(t, p.sync("Rollout"))
+	must(t, p.sync("State"))
+	broken := p.managedSecret()
+	broken.Data[config.Configuration] = []byte("{")
+	must(t, p.client.Update(t.Context(), broken))
+	if err := p.sync("Rollout"); err == nil {
+		t.Error("a broken configuration is no error")
+	}
+	if got, want := revisions(), "3: c1,c2,i; 4: c2,c1,i; latest 4, safe from 3"; got != want {
+		t.Errorf("revisions are %s, want %s", got, want)
+	}
+}

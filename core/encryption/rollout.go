@@ -1,150 +1,189 @@
 package encryption
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
-	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/core/kube"
 )
 
-// EpochAnnotation is the epoch of the leader that wrote a configuration.
-const EpochAnnotation = keysecret.Domain + "/leader-epoch"
+// EventRevisionCut is the reason of the event that tells that there is a new revision.
+const EventRevisionCut = "EncryptionRevisionCut"
 
-var errLaterLeader = errors.New("a later leader has written it")
-
-// NewStateController returns the controller that writes the managed configuration:
-// what API servers should load next.
+// NewRolloutController returns the controller that cuts a revision of the managed
+// configuration whenever that has changed: a Secret that nobody changes any more, for
+// nodes to load. Where the managed configuration is gone, none is cut: API servers
+// without a configuration could not read what is encrypted.
 //
-// Ours: it writes only over what it has seen before it looked at anything else, and
-// never over what a later leader wrote; so a leader who was away for a while cannot
-// bring back a configuration that cannot read what is stored. It waits until the
-// policy's status remembers the ids of all keys. Keys are dropped only if no other
-// configuration is on its way. Where API servers have lost their configuration and
-// write as it comes, it forgets what was migrated, so that all is rewritten.
-func NewStateController(c *Component) kube.Controller {
-	s := &stateController{c}
-	r := &reconciler{Component: c, name: "EncryptionState", degraded: v1alpha1.StateDegraded, sync: s.sync}
+// It says in the policy's status which revision is the latest, and which is the first
+// that nodes may still load: one that reads what is written now, and writes what is
+// read now. Older ones are deleted.
+func NewRolloutController(c *Component) kube.Controller {
+	o := &rolloutController{c}
+	r := &reconciler{Component: c, name: "EncryptionRollout", degraded: v1alpha1.RolloutDegraded, sync: o.sync}
 	return r.controller()
 }
 
-type stateController struct{ *Component }
+type rolloutController struct{ *Component }
 
-func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
-	stored, err := s.managedSecret(ctx)
-	if err != nil {
-		return err
-	}
-	v, err := s.look(ctx)
-	if err != nil {
-		return err
-	}
-	if v == nil {
-		out.after = ConvergenceRetry
-		return nil
-	}
-	if v.deployed == nil && len(v.keys) == 0 {
-		return nil // Key begins
-	}
-	if v.deployed == nil {
-		if stripped, err := s.stripMigrated(ctx, v); err != nil || stripped {
-			return err
-		}
-	}
-	if int64(v.highestID()) > policy.Status.HighestKeyID {
-		return nil // Key remembers it first, which wakes us
-	}
-	if v.phase == state.Pruning && stored != nil {
-		if on, err := config.Decode(stored); err != nil || !on.Equal(v.current) && !on.Equal(v.desired) {
-			out.after = ConvergenceRetry
-			return err
-		}
-	}
-	return s.write(ctx, stored, v)
+// revision is what the policy's status says of revisions.
+type revision struct{ latest, safe int64 }
+
+func revisionOf(policy *v1alpha1.EncryptionPolicy) revision {
+	return revision{policy.Status.LatestRevision, policy.Status.MinSafeRevision}
 }
 
-// stripMigrated makes all keys forget what they were migrated for, and reports
-// whether some were.
-func (s *stateController) stripMigrated(ctx context.Context, v *view) (stripped bool, err error) {
-	for i := range v.stored {
-		k := &v.stored[i]
-		if k.err != nil || len(k.key.Migrated.Resources) == 0 {
+// storedRevision is the Secret of a revision.
+type storedRevision struct {
+	number int64
+	secret *corev1.Secret
+}
+
+var errTaken = errors.New("the revision is there already, with another content")
+
+func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
+	out.revision = ptr.To(revisionOf(policy))
+	managed, err := o.managedSecret(ctx)
+	if err != nil || managed == nil || managed.DeletionTimestamp != nil {
+		return err
+	}
+	if _, err := config.Decode(managed); err != nil {
+		return err // API servers could not load it
+	}
+	stored, err := o.revisions(ctx)
+	if err != nil {
+		return err
+	}
+	latest := policy.Status.LatestRevision
+	if len(stored) > 0 {
+		latest = max(latest, stored[len(stored)-1].number)
+	}
+	if len(stored) == 0 || !maps.EqualFunc(stored[len(stored)-1].secret.Data, managed.Data, slices.Equal) {
+		latest++
+		cut, err := o.cut(ctx, managed, latest)
+		if err != nil {
+			return err
+		}
+		stored = append(stored, storedRevision{latest, cut})
+	}
+	safe, err := firstSafe(stored)
+	if err != nil {
+		return err
+	}
+	*out.revision = revision{latest, max(policy.Status.MinSafeRevision, safe)}
+	if *out.revision != revisionOf(policy) {
+		return nil // nodes refuse the old ones before they are deleted
+	}
+	return o.deleteBefore(ctx, stored, out.revision.safe)
+}
+
+// revisions returns the stored revisions, the oldest first.
+func (o *rolloutController) revisions(ctx context.Context) ([]storedRevision, error) {
+	list := &corev1.SecretList{}
+	if err := o.Live.List(ctx, list, client.InNamespace(o.Namespace)); err != nil {
+		return nil, fmt.Errorf("list Secrets in %s: %w", o.Namespace, err)
+	}
+	var stored []storedRevision
+	for i := range list.Items {
+		s := &list.Items[i]
+		text, ok := strings.CutPrefix(s.Name, strings.TrimSuffix(config.RevisionName(0), "0"))
+		if !ok {
 			continue
 		}
-		next := k.secret.DeepCopy()
-		if err := keysecret.SetMigrated(next, state.Migrated{}); err != nil {
-			return stripped, fmt.Errorf("forget what key %d is migrated for: %w", k.key.ID, err)
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			stored = append(stored, storedRevision{n, s})
 		}
-		if err := s.Live.Update(ctx, next); err != nil {
-			return stripped, fmt.Errorf("forget in Secret %s/%s what is migrated: %w", next.Namespace, next.Name, err)
-		}
-		stripped = true
 	}
-	return stripped, nil
+	slices.SortFunc(stored, func(a, b storedRevision) int { return cmp.Compare(a.number, b.number) })
+	return stored, nil
 }
 
-// managedSecret returns the managed configuration; nil if there is none.
-func (c *Component) managedSecret(ctx context.Context) (*corev1.Secret, error) {
-	s := &corev1.Secret{}
-	err := c.Live.Get(ctx, c.managed(), s)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+// cut stores a revision. If another leader has cut it meanwhile, theirs is as good.
+func (o *rolloutController) cut(ctx context.Context, managed *corev1.Secret, number int64) (*corev1.Secret, error) {
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: config.RevisionName(number), Annotations: managed.Annotations},
+		Immutable:  ptr.To(true), Type: managed.Type, Data: managed.Data,
 	}
-	if err != nil {
-		return nil, fmt.Errorf("get Secret %s: %w", c.managed(), err)
+	name := client.ObjectKeyFromObject(s)
+	err := o.Live.Create(ctx, s)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		there := &corev1.Secret{}
+		if err := o.Live.Get(ctx, name, there); err != nil {
+			return nil, fmt.Errorf("get Secret %s, which exists already: %w", name, err)
+		}
+		if !maps.EqualFunc(there.Data, managed.Data, slices.Equal) {
+			return nil, fmt.Errorf("create Secret %s: %w", name, errTaken)
+		}
+		return there, nil
+	case err != nil:
+		return nil, fmt.Errorf("create Secret %s: %w", name, err)
 	}
+	o.Recorder.Event(EventRevisionCut, fmt.Sprintf("Revision %d of the encryption configuration is to be rolled out", number))
 	return s, nil
 }
 
-// write brings the managed configuration to what is desired. Stored is what it was
-// before anything else was read.
-func (s *stateController) write(ctx context.Context, stored *corev1.Secret, v *view) error {
-	want, err := config.Encode(v.desired, s.managed())
+// firstSafe returns the first of the revisions, from which on all get along with the
+// last.
+func firstSafe(stored []storedRevision) (int64, error) {
+	last := stored[len(stored)-1]
+	want, err := config.Decode(last.secret)
 	if err != nil {
-		return fmt.Errorf("write Secret %s: %w", s.managed(), err)
+		return 0, err
 	}
-	epoch := s.Epoch()
-	want.Annotations[EpochAnnotation] = strconv.FormatInt(epoch, 10)
-	if stored == nil {
-		if err := s.Live.Create(ctx, want); err != nil {
-			return fmt.Errorf("create Secret %s: %w", s.managed(), err)
+	safe := last.number
+	for _, r := range slices.Backward(stored[:len(stored)-1]) {
+		on, err := config.Decode(r.secret)
+		if err != nil || !compatible(on, want) {
+			break
 		}
-		s.tell(v.current, v.desired)
-		return nil
+		safe = r.number
 	}
-	if before, _ := strconv.ParseInt(stored.Annotations[EpochAnnotation], 10, 64); before > epoch {
-		return fmt.Errorf("write Secret %s at epoch %d: %w, at epoch %d", s.managed(), epoch, errLaterLeader, before)
-	}
-	if sameConfig(stored, want) {
-		return nil
-	}
-	next := stored.DeepCopy() // with its resourceVersion
-	next.Data = want.Data
-	next.Finalizers = want.Finalizers
-	if next.Annotations == nil {
-		next.Annotations = map[string]string{}
-	}
-	maps.Copy(next.Annotations, want.Annotations)
-	if err := s.Live.Update(ctx, next); err != nil {
-		return fmt.Errorf("update Secret %s: %w", s.managed(), err)
-	}
-	s.tell(v.current, v.desired)
-	return nil
+	return safe, nil
 }
 
-// sameConfig reports whether two Secrets hold the same. A higher epoch alone is no
-// reason to write.
-func sameConfig(a, b *corev1.Secret) bool {
-	return reflect.DeepEqual(a.Data, b.Data) && reflect.DeepEqual(a.Finalizers, b.Finalizers) &&
-		a.Annotations[keysecret.Description] == b.Annotations[keysecret.Description]
+// compatible reports whether API servers that run a and b can read what the other
+// writes, and a all that b must be able to read.
+func compatible(a, b state.State) bool {
+	for i := range b {
+		r := a.Find(b[i].GroupResource)
+		if r == nil {
+			r = &state.Resource{}
+		}
+		if w := b[i].Write; w != nil && w.Mode != state.Identity && !contains(r.Read, *w) {
+			return false
+		}
+		if w := r.Write; w != nil && w.Mode != state.Identity && !contains(b[i].Read, *w) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *rolloutController) deleteBefore(ctx context.Context, stored []storedRevision, safe int64) error {
+	for _, r := range stored {
+		if r.number >= safe {
+			break
+		}
+		err := o.Live.Delete(ctx, r.secret, client.Preconditions{UID: &r.secret.UID})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete Secret %s/%s: %w", r.secret.Namespace, r.secret.Name, err)
+		}
+	}
+	return nil
 }

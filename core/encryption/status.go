@@ -17,7 +17,7 @@ import (
 // manager, unless the policy says so already.
 func (c *Component) applyStatus(ctx context.Context, policy *v1alpha1.EncryptionPolicy, manager string, out *outcome) error {
 	now := metav1.NewTime(c.Clock.Now()).Rfc3339Copy()
-	changed := out.highestKey > policy.Status.HighestKeyID
+	changed := out.highestKey > policy.Status.HighestKeyID || out.revision != nil && *out.revision != revisionOf(policy)
 	conditions := make([]any, 0, len(out.conditions))
 	for _, want := range out.conditions {
 		have := apimeta.FindStatusCondition(policy.Status.Conditions, want.Type)
@@ -37,9 +37,15 @@ func (c *Component) applyStatus(ctx context.Context, policy *v1alpha1.Encryption
 	if !changed {
 		return nil
 	}
-	status := map[string]any{"conditions": conditions}
+	status := map[string]any{}
+	if len(conditions) > 0 {
+		status["conditions"] = conditions
+	}
 	if highest := max(out.highestKey, policy.Status.HighestKeyID); out.highestKey > 0 {
 		status["highestKeyID"] = highest
+	}
+	if out.revision != nil {
+		status["latestRevision"], status["minSafeRevision"] = out.revision.latest, out.revision.safe
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"status": status}}
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EncryptionPolicy"))

@@ -25,6 +25,7 @@ const (
 	PruneDegraded          = "EncryptionPruneControllerDegraded"
 	ConditionDegraded      = "EncryptionConditionControllerDegraded"
 	KMSPreflightDegraded   = "EncryptionKMSPreflightControllerDegraded"
+	RolloutDegraded        = "EncryptionRolloutControllerDegraded"
 	KMSPreflightInProgress = "EncryptionKMSPreflightControllerProgressing"
 )
 

@@ -1,0 +1,150 @@
+package encryption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
+	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/core/kube"
+)
+
+// EpochAnnotation is the epoch of the leader that wrote a configuration.
+const EpochAnnotation = keysecret.Domain + "/leader-epoch"
+
+var errLaterLeader = errors.New("a later leader has written it")
+
+// NewStateController returns the controller that writes the managed configuration:
+// what API servers should load next.
+//
+// Ours: it writes only over what it has seen before it looked at anything else, and
+// never over what a later leader wrote; so a leader who was away for a while cannot
+// bring back a configuration that cannot read what is stored. It waits until the
+// policy's status remembers the ids of all keys. Keys are dropped only if no other
+// configuration is on its way. Where API servers have lost their configuration and
+// write as it comes, it forgets what was migrated, so that all is rewritten.
+func NewStateController(c *Component) kube.Controller {
+	s := &stateController{c}
+	r := &reconciler{Component: c, name: "EncryptionState", degraded: v1alpha1.StateDegraded, sync: s.sync}
+	return r.controller()
+}
+
+type stateController struct{ *Component }
+
+func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
+	stored, err := s.managedSecret(ctx)
+	if err != nil {
+		return err
+	}
+	v, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		out.after = ConvergenceRetry
+		return nil
+	}
+	if v.deployed == nil && len(v.keys) == 0 {
+		return nil // Key begins
+	}
+	if v.deployed == nil {
+		if stripped, err := s.stripMigrated(ctx, v); err != nil || stripped {
+			return err
+		}
+	}
+	if int64(v.highestID()) > policy.Status.HighestKeyID {
+		return nil // Key remembers it first, which wakes us
+	}
+	if v.phase == state.Pruning && stored != nil {
+		if on, err := config.Decode(stored); err != nil || !on.Equal(v.current) && !on.Equal(v.desired) {
+			out.after = ConvergenceRetry
+			return err
+		}
+	}
+	return s.write(ctx, stored, v)
+}
+
+// stripMigrated makes all keys forget what they were migrated for, and reports
+// whether some were.
+func (s *stateController) stripMigrated(ctx context.Context, v *view) (stripped bool, err error) {
+	for i := range v.stored {
+		k := &v.stored[i]
+		if k.err != nil || len(k.key.Migrated.Resources) == 0 {
+			continue
+		}
+		next := k.secret.DeepCopy()
+		if err := keysecret.SetMigrated(next, state.Migrated{}); err != nil {
+			return stripped, fmt.Errorf("forget what key %d is migrated for: %w", k.key.ID, err)
+		}
+		if err := s.Live.Update(ctx, next); err != nil {
+			return stripped, fmt.Errorf("forget in Secret %s/%s what is migrated: %w", next.Namespace, next.Name, err)
+		}
+		stripped = true
+	}
+	return stripped, nil
+}
+
+// managedSecret returns the managed configuration; nil if there is none.
+func (c *Component) managedSecret(ctx context.Context) (*corev1.Secret, error) {
+	s := &corev1.Secret{}
+	err := c.Live.Get(ctx, c.managed(), s)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get Secret %s: %w", c.managed(), err)
+	}
+	return s, nil
+}
+
+// write brings the managed configuration to what is desired. Stored is what it was
+// before anything else was read.
+func (s *stateController) write(ctx context.Context, stored *corev1.Secret, v *view) error {
+	want, err := config.Encode(v.desired, s.managed())
+	if err != nil {
+		return fmt.Errorf("write Secret %s: %w", s.managed(), err)
+	}
+	epoch := s.Epoch()
+	want.Annotations[EpochAnnotation] = strconv.FormatInt(epoch, 10)
+	if stored == nil {
+		if err := s.Live.Create(ctx, want); err != nil {
+			return fmt.Errorf("create Secret %s: %w", s.managed(), err)
+		}
+		s.tell(v.current, v.desired)
+		return nil
+	}
+	if before, _ := strconv.ParseInt(stored.Annotations[EpochAnnotation], 10, 64); before > epoch {
+		return fmt.Errorf("write Secret %s at epoch %d: %w, at epoch %d", s.managed(), epoch, errLaterLeader, before)
+	}
+	if sameConfig(stored, want) {
+		return nil
+	}
+	next := stored.DeepCopy() // with its resourceVersion
+	next.Data = want.Data
+	next.Finalizers = want.Finalizers
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	maps.Copy(next.Annotations, want.Annotations)
+	if err := s.Live.Update(ctx, next); err != nil {
+		return fmt.Errorf("update Secret %s: %w", s.managed(), err)
+	}
+	s.tell(v.current, v.desired)
+	return nil
+}
+
+// sameConfig reports whether two Secrets hold the same. A higher epoch alone is no
+// reason to write.
+func sameConfig(a, b *corev1.Secret) bool {
+	return reflect.DeepEqual(a.Data, b.Data) && reflect.DeepEqual(a.Finalizers, b.Finalizers) &&
+		a.Annotations[keysecret.Description] == b.Annotations[keysecret.Description]
+}
