@@ -90,13 +90,8 @@ func (e *Elector) Epoch() int64 { return e.epoch.Load() }
 // the leadership does. It returns nil once ctx has ended, having given the Lease
 // back, and otherwise an error that wraps [ErrLost]. It may be called once.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context)) error {
-	for {
-		err := e.try(ctx)
-		if err == nil {
-			break
-		}
-		e.cfg.Log.V(1).Info("Another leads, or nobody can", "lease", e.cfg.Lease, "reason", err.Error())
-		if e.cfg.Clock.Sleep(ctx, e.cfg.RetryPeriod) != nil {
+	for !e.leads(ctx) {
+		if !e.pause(ctx) {
 			return nil
 		}
 	}
@@ -117,25 +112,37 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context)) error
 	return nil
 }
 
+// leads tries to lead, and reports whether it does.
+func (e *Elector) leads(ctx context.Context) bool {
+	err := e.try(ctx)
+	if err != nil {
+		e.cfg.Log.V(1).Info("Another leads, or nobody can", "lease", e.cfg.Lease, "reason", err.Error())
+	}
+	return err == nil
+}
+
+// pause waits for the next attempt, and reports whether ctx goes on.
+func (e *Elector) pause(ctx context.Context) bool {
+	return e.cfg.Clock.Sleep(ctx, e.cfg.RetryPeriod) == nil
+}
+
 // renew goes on until ctx ends or the Lease could not be renewed in time.
 func (e *Elector) renew(ctx context.Context) error {
 	last := e.cfg.Clock.Now()
-	for {
-		if e.cfg.Clock.Sleep(ctx, e.cfg.RetryPeriod) != nil {
-			return nil
-		}
+	for e.pause(ctx) {
 		attempt, cancel := e.cfg.Clock.WithTimeout(ctx, e.cfg.RenewDeadline-e.cfg.RetryPeriod)
 		err := e.try(attempt)
 		cancel()
-		switch {
-		case err == nil:
+		if ctx.Err() != nil {
+			break
+		}
+		if err == nil {
 			last = e.cfg.Clock.Now()
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, errHeld) || e.cfg.Clock.Since(last) >= e.cfg.RenewDeadline:
+		} else if errors.Is(err, errHeld) || e.cfg.Clock.Since(last) >= e.cfg.RenewDeadline {
 			return err
 		}
 	}
+	return nil
 }
 
 var errHeld = errors.New("the lease is held by another")
