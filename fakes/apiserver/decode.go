@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -276,14 +275,7 @@ func (c *call) directive() string {
 func (c *call) parse(data []byte, contentType string) (Object, *schema.GroupVersionKind, error) {
 	scheme := c.store.opts.Scheme
 	if contentType == mediaProtobuf {
-		if c.prototype() == nil {
-			return nil, nil, fmt.Errorf("object %T does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message", &unstructured.Unstructured{})
-		}
-		obj, gvk, err := protobuf.NewSerializer(scheme, scheme).Decode(data, &c.ep.Served, nil)
-		if err != nil {
-			return nil, gvk, err
-		}
-		return obj.(Object), gvk, nil
+		return c.parseProtobuf(data)
 	}
 	options := jsonserializer.SerializerOptions{Yaml: contentType == mediaYAML, Strict: c.directive() != metav1.FieldValidationIgnore}
 	s := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, options)

@@ -1,11 +1,14 @@
 package apiserver
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -50,14 +53,23 @@ func (c *call) errKind(gvk schema.GroupVersionKind, name string) error {
 	})
 }
 
-// storedLimit is the size of the largest request that etcd takes.
-const storedLimit = 3 * 512 * 1024
+const (
+	// storedLimit is the size of the largest request that etcd takes.
+	storedLimit = 3 * 512 * 1024
+
+	// sentLimit is the size of the largest message that is sent to etcd at all.
+	sentLimit = 2 * 1024 * 1024
+
+	// growingPatch is the size of a patch from which on the object is measured. An
+	// object that grows by less at a time would take a hundred patches and more.
+	growingPatch = 16 * 1024
+)
 
 // checkSize refuses an object that etcd would not take. Only bodies are looked
 // at: to measure objects that are handed over as Go values would cost more than
 // to store them.
 func (c *call) checkSize(obj Object) error {
-	if len(c.req.Body) <= storedLimit {
+	if !c.mayBeLarge() {
 		return nil
 	}
 	size := 0
@@ -66,8 +78,20 @@ func (c *call) checkSize(obj Object) error {
 	} else if data, err := json.Marshal(obj); err == nil {
 		size = len(data)
 	}
-	if size > storedLimit {
+	switch {
+	case size > sentLimit: // the number is that of the message around the object
+		return errPlain(fmt.Sprintf("rpc error: code = ResourceExhausted desc = trying to send message larger than max (%d vs. %d)", size, sentLimit))
+	case size > storedLimit:
 		return errPlain("etcdserver: request is too large")
 	}
 	return nil
+}
+
+// mayBeLarge reports whether a request can make a large object: by its own size, or
+// by what a patch adds to the object, or copies within it.
+func (c *call) mayBeLarge() bool {
+	if c.req.Verb != Patch {
+		return len(c.req.Body) > storedLimit
+	}
+	return len(c.req.Body) > growingPatch || c.req.PatchType == types.JSONPatchType && bytes.Contains(c.req.Body, []byte(`"copy"`))
 }

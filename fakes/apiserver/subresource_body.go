@@ -52,7 +52,7 @@ func readProtobuf(data []byte, into Object, kind schema.GroupVersionKind) error 
 	rest, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
 	var sent runtime.Unknown
 	m, known := into.(interface{ Unmarshal([]byte) error })
-	if !ok || !known || sent.Unmarshal(rest) != nil {
+	if !ok || !known || tooDeep(data) || sent.Unmarshal(rest) != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): not a protobuf message (%s)", kind.Kind, summary(data)))
 	}
 	if sent.Kind != "" && sent.Kind != kind.Kind {

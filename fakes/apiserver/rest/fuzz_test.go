@@ -46,7 +46,7 @@ func send(t *testing.T, method, path, contentType string, body []byte) {
 // kindPaths are collections of kinds with much in them.
 var kindPaths = []string{
 	maps, "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/services", "/apis/apps/v1/namespaces/default/deployments",
-	"/apis/coordination.k8s.io/v1/namespaces/default/leases", "/api/v1/nodes",
+	"/apis/coordination.k8s.io/v1/namespaces/default/leases", "/api/v1/nodes", crds,
 }
 
 func pick(n uint8) string { return kindPaths[int(n)%len(kindPaths)] }
@@ -89,6 +89,8 @@ func FuzzBodiesInProtobuf(f *testing.F) {
 	}
 	f.Add(uint8(1), pod.Bytes())
 	f.Add(uint8(0), pod.Bytes())
+	f.Add(uint8(6), []byte(nestedSchema(3)))
+	f.Add(uint8(6), []byte(nestedSchema(20_000)))
 	f.Add(uint8(0), []byte("k8s\x00"))
 	f.Add(uint8(0), []byte("k8s\x00\x0a\xff\xff\xff\xff\x0f"))
 	f.Fuzz(func(t *testing.T, kind uint8, body []byte) {

@@ -17,11 +17,13 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	protobufserializer "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
@@ -238,5 +240,43 @@ func TestCustomResourcesAreNotProtobuf(t *testing.T) {
 	code, _, answer := do(t, h, "POST", widgets, "", protobuf, "k8s\x00")
 	if code != http.StatusBadRequest || !strings.Contains(answer, "does not implement the protobuf marshalling interface") {
 		t.Errorf("a body in protobuf: %d %s", code, answer)
+	}
+}
+
+// TestDefinitionsInProtobuf: the scheme of client-go does not know them, but they have
+// a form in protobuf.
+func TestDefinitionsInProtobuf(t *testing.T) {
+	scheme := runtime.NewScheme()
+	must(t, apiextensions.AddToScheme(scheme))
+	wire := protobufserializer.NewSerializer(scheme, scheme)
+	d := &apiextensions.CustomResourceDefinition{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"},
+		Spec: apiextensions.CustomResourceDefinitionSpec{
+			Group: "example.com", Scope: apiextensions.ClusterScoped, Names: apiextensions.CustomResourceDefinitionNames{Plural: "widgets", Kind: "Widget"},
+			Versions: []apiextensions.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Type: "object"}},
+			}},
+		},
+	}
+	var body bytes.Buffer
+	must(t, wire.Encode(d, &body))
+	h := newHandler()
+	code, kind, answer := do(t, h, "POST", crds, runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf, body.String())
+	if code != 201 || kind != runtime.ContentTypeProtobuf {
+		t.Fatalf("%d %s %q", code, kind, answer)
+	}
+	got, _, err := wire.Decode([]byte(answer), nil, nil)
+	must(t, err)
+	if name := got.(*apiextensions.CustomResourceDefinition).Spec.Names.ListKind; name != "WidgetList" {
+		t.Errorf("the answer has the list kind %q", name)
+	}
+	d.Kind = "ConfigMap"
+	d.APIVersion = "v1"
+	body.Reset()
+	must(t, wire.Encode(d, &body))
+	if code, _, answer = do(t, h, "POST", crds, "", runtime.ContentTypeProtobuf, body.String()); code != 400 {
+		t.Errorf("another kind: %d %s", code, answer)
 	}
 }

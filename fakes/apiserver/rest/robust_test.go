@@ -1,11 +1,13 @@
 package rest_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +66,7 @@ func TestDeeplyNestedBodies(t *testing.T) {
 		"YAML":           {"POST", maps, "application/yaml", "metadata: {name: a}\ndata: " + inner},
 		"JSON patch":     {"PATCH", maps + "/a", "application/json-patch+json", `[{"op":"add","path":"/data","value":` + inner + strings.Repeat("]", depth) + `}]`},
 		"merge patch":    {"PATCH", maps + "/a", "application/merge-patch+json", `{"data":` + strings.Repeat(`{"a":`, depth/4) + "1" + strings.Repeat("}", depth/4) + `}`},
+		"protobuf":       {"POST", crds, "application/vnd.kubernetes.protobuf", nestedSchema(depth / 2)},
 		"delete options": {"DELETE", maps + "/a", "application/json", `{"kind":"DeleteOptions","x":` + inner},
 	} {
 		if name == "JSON patch" || name == "merge patch" {
@@ -73,6 +76,42 @@ func TestDeeplyNestedBodies(t *testing.T) {
 		if code < 400 || code >= 500 || kind != "application/json" {
 			t.Errorf("%s: %d %s %.200s", name, code, kind, body)
 		}
+	}
+}
+
+const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+// nestedSchema is a definition in protobuf whose schema is the negation of a schema
+// that is, and so on: the only kind with messages of any depth.
+func nestedSchema(depth int) string {
+	const not = 28
+	heads, size := make([][]byte, depth), 0
+	for i := range heads {
+		heads[i] = binary.AppendUvarint(binary.AppendUvarint(nil, not<<3|2), uint64(size))
+		size += len(heads[i])
+	}
+	schema := make([]byte, 0, size)
+	for _, head := range slices.Backward(heads) {
+		schema = append(schema, head...)
+	}
+	field := func(number uint64, content []byte) []byte {
+		out := binary.AppendUvarint(binary.AppendUvarint(nil, number<<3|2), uint64(len(content)))
+		return append(out, content...)
+	}
+	version := append(field(1, []byte("v1")), field(4, field(1, schema))...)
+	kind := append(field(1, []byte("apiextensions.k8s.io/v1")), field(2, []byte("CustomResourceDefinition"))...)
+	return "k8s\x00" + string(field(1, kind)) + string(field(2, field(2, field(7, version))))
+}
+
+// TestNestingThatIsAllowed is refused for what it says, not for its depth.
+func TestNestingThatIsAllowed(t *testing.T) {
+	code, _, body := do(t, newHandler(), "POST", crds, "", "application/vnd.kubernetes.protobuf", nestedSchema(9_900))
+	if code != 422 || !strings.Contains(body, "spec.validation.openAPIV3Schema.type: Required value") {
+		t.Errorf("%d %.300s", code, body)
+	}
+	code, _, body = do(t, newHandler(), "POST", crds, "", "application/vnd.kubernetes.protobuf", nestedSchema(10_000))
+	if code != 400 || !strings.Contains(body, "exceeded max depth") {
+		t.Errorf("%d %.300s", code, body)
 	}
 }
 
