@@ -262,7 +262,11 @@ func (st *Store) serve(d *apiextensions.CustomResourceDefinition) {
 	st.define(d.Name, next.definition.Entries(&registry.Definition{
 		Name: d.Name, Storage: next.definition.Storage().Version, Terminating: next.terminating, Since: next.since,
 	}, st.converter(next.definition, d.Status.AcceptedNames.Kind)))
-	if known && !same {
+	if same {
+		return
+	}
+	(peers{st}).tableOf(gr).Reopen() // a real server begins a new watch cache
+	if known {
 		st.endWatches(gr)
 	}
 }
@@ -287,6 +291,9 @@ func (st *Store) unserve(name string) {
 func (st *Store) define(name string, entries []*registry.Entry) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	for _, gone := range st.kinds.Defined(name) {
+		st.resources.Delete(gone)
+	}
 	st.kinds.Define(name, entries)
 	next := maps.Clone(*st.endpoints.Load())
 	maps.DeleteFunc(next, func(_ schema.GroupVersionResource, ep *endpoint) bool {
@@ -316,7 +323,8 @@ func (st *Store) converter(d *crd.Definition, kind string) Converter {
 }
 
 // endWatches ends the watches of a resource on all servers, as happens when its
-// definition changes: watchers come back and see what is served now.
+// definition changes: watchers come back and see what is served now. What they have
+// not read yet they still get.
 func (st *Store) endWatches(gr schema.GroupResource) {
 	st.mu.Lock()
 	servers := slices.Clone(st.servers)
@@ -324,7 +332,7 @@ func (st *Store) endWatches(gr schema.GroupResource) {
 	for _, s := range servers {
 		for _, w := range s.open() {
 			if w.ep.gr == gr {
-				w.end()
+				w.close()
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/yaml"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
@@ -319,4 +320,52 @@ func TestRule14AppliedNumbersAreIntegers(t *testing.T) {
 	equal(t, "error", err, nil)
 	again := a.must(a.request(apiserver.Patch, widgets, "a", applied("m", config))).Object
 	equal(t, "version after the same apply", again.GetResourceVersion(), first.GetResourceVersion())
+}
+
+// TestRule14WatchesEndWithTheirDefinition: they show what is deleted with it, and
+// end. What is defined anew under the same name begins anew: who watches from before
+// is told that this is too long ago, while an old list is still there.
+func TestRule14WatchesEndWithTheirDefinition(t *testing.T) {
+	a := newAPI(t)
+	d := a.define(version1(sized))
+	a.create(widgets, widget("w", map[string]any{}))
+	before := a.list(widgets).List.ResourceVersion
+	w := a.watch(widgets, func(r *apiserver.Request) { r.ResourceVersion = before })
+	a.delete(definitions, d.Name)
+	if e, ok := w.Next(); !ok || e.Type != watch.Deleted || e.Object.GetName() != "w" {
+		t.Errorf("got %v, want the deletion", e)
+	}
+	if _, ok := w.Next(); ok || !w.Ended() {
+		t.Error("the watch has not ended with the definition")
+	}
+	a.refusedFor(a.request(apiserver.Get, widgets, "w"), 404, "NotFound", "the server could not find the requested resource")
+	a.define(version1(sized))
+	now := a.list(widgets).List.ResourceVersion
+	equal(t, "defined anew", names(a.list(widgets)), "")
+	equal(t, "an old list", names(a.list(widgets, func(r *apiserver.Request) { r.ResourceVersion, r.ResourceVersionMatch = before, "Exact" })), "w")
+	old := a.watch(widgets, func(r *apiserver.Request) { r.ResourceVersion = before })
+	e, ok := old.Next()
+	if !ok || e.Type != watch.Error || e.Status.Code != 410 || e.Status.Message != "too old resource version: "+before+" ("+now+")" {
+		t.Errorf("a watch from before got %+v", e)
+	}
+	again := a.watch(widgets, func(r *apiserver.Request) { r.ResourceVersion = now })
+	a.create(widgets, widget("v", map[string]any{}))
+	equal(t, "a watch from now", drain(again)[:2], "+v")
+}
+
+// TestRule14ChangedDefinitionsEndWatches: a change of what is served ends watches, and
+// begins a new watch cache; another change does not.
+func TestRule14ChangedDefinitionsEndWatches(t *testing.T) {
+	a := newAPI(t)
+	d := a.define(version1(sized))
+	before := a.list(widgets).List.ResourceVersion
+	from := func(r *apiserver.Request) { r.ResourceVersion = before }
+	w := a.watch(widgets, from)
+	a.patch(definitions, d.Name, `{"metadata":{"labels":{"a":"b"}}}`)
+	equal(t, "ended by labels", w.Ended(), false)
+	a.patch(definitions, d.Name, `{"spec":{"names":{"shortNames":["wd"]}}}`)
+	equal(t, "ended by a short name", w.Ended(), true)
+	if e, ok := a.watch(widgets, from).Next(); !ok || e.Type != watch.Error || e.Status.Reason != "Expired" {
+		t.Errorf("a watch from before the change got %+v", e)
+	}
 }

@@ -23,6 +23,10 @@ type Resource struct {
 	Categories       []string
 	Subresources     []Subresource
 
+	// Defined says that a CustomResourceDefinition defines it, so that it may change
+	// and go.
+	Defined bool
+
 	// Terminating says that the definition of a custom resource is being deleted:
 	// its objects can be read and deleted, but not written any more.
 	Terminating bool
@@ -58,14 +62,22 @@ func (st *Store) Resources() []Resource {
 	return out
 }
 
-// Lookup describes one resource.
+// Lookup describes one resource. The description is shared: read-only.
 func (st *Store) Lookup(gvr schema.GroupVersionResource) (*Resource, bool) {
-	e, ok := st.kinds.Lookup(gvr)
+	return st.described(st.kinds.Lookup(gvr))
+}
+
+// described returns the description of an entry, which is made once.
+func (st *Store) described(e *registry.Entry, ok bool) (*Resource, bool) {
 	if !ok {
 		return nil, false
 	}
+	if known, made := st.resources.Load(e); made {
+		return known.(*Resource), true
+	}
 	r := describe(e)
-	return &r, true
+	known, _ := st.resources.LoadOrStore(e, &r)
+	return known.(*Resource), true
 }
 
 // Schema returns the schema of a resource that a CustomResourceDefinition defines;
@@ -77,14 +89,9 @@ func (st *Store) Schema(gvr schema.GroupVersionResource) registry.Schema {
 	return nil
 }
 
-// LookupKind describes the resource of a kind.
+// LookupKind describes the resource of a kind. The description is shared: read-only.
 func (st *Store) LookupKind(gvk schema.GroupVersionKind) (*Resource, bool) {
-	e, ok := st.kinds.LookupKind(gvk)
-	if !ok {
-		return nil, false
-	}
-	r := describe(e)
-	return &r, true
+	return st.described(st.kinds.LookupKind(gvk))
 }
 
 // Resources returns what the server serves.
@@ -109,7 +116,7 @@ func describe(e *registry.Entry) Resource {
 	}
 	if e.Definition != nil {
 		r.Stored.Version = e.Definition.Storage
-		r.Terminating = e.Definition.Terminating
+		r.Defined, r.Terminating = true, e.Definition.Terminating
 	}
 	if e.Virtual != nil {
 		r.Verbs = e.Virtual

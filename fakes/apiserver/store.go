@@ -40,6 +40,7 @@ type Store struct {
 	trusted  map[string]*User // bearer tokens beside those of the issuer
 
 	definitions definitions
+	resources   sync.Map // *registry.Entry → *Resource, of the entries that were asked for
 
 	// endpoints that have been asked for; replaced as a whole when one is added.
 	endpoints atomic.Pointer[map[schema.GroupVersionResource]*endpoint]

@@ -25,6 +25,7 @@ type Watch struct {
 
 	pending []Event // before what the cursor has: a bookmark, or the final error
 	ended   bool
+	last    bool // nothing comes after what is pending
 	notify  func()
 	fields  bool // objects are wanted with their managed fields
 }
@@ -136,8 +137,9 @@ func (w *Watch) Next() (Event, bool) {
 	if len(w.pending) > 0 && !w.ended {
 		e := w.pending[0]
 		w.pending = w.pending[1:]
+		done := e.Type == watch.Error || w.last && len(w.pending) == 0
 		w.server.mu.Unlock()
-		if e.Type == watch.Error {
+		if done {
 			w.finish()
 		}
 		return e, true
@@ -291,6 +293,37 @@ func (w *Watch) end() {
 	w.server.mu.Unlock()
 	w.finish()
 	if fn != nil && !was {
+		fn()
+	}
+}
+
+// close ends the stream from the server's side once all has been read that has
+// happened until now, and tells the reader.
+func (w *Watch) close() {
+	var rest []Event
+	for w.cursor != nil {
+		e, ok, err := w.cursor.Next()
+		if err != nil {
+			rest = append(rest, w.tooOld(0, false))
+		} else if ok {
+			rest = append(rest, w.event(e))
+			continue
+		}
+		break
+	}
+	w.server.mu.Lock()
+	if w.ended || len(w.pending)+len(rest) == 0 {
+		w.server.mu.Unlock()
+		w.end()
+		return
+	}
+	w.pending, w.last = append(w.pending, rest...), true
+	fn := w.notify
+	w.server.mu.Unlock()
+	if w.cursor != nil {
+		w.cursor.Close()
+	}
+	if fn != nil {
 		fn()
 	}
 }

@@ -72,7 +72,8 @@ type Kinds interface {
 }
 
 // kinds finds resources for the objects of one client. What it found is
-// remembered: kinds can come, but do not go or change.
+// remembered: kinds can come, but do not go or change, unless a
+// CustomResourceDefinition defines them. Those are looked at each time.
 type kinds struct {
 	types  *typeCache
 	served Kinds
@@ -106,22 +107,31 @@ func (c *Client) kind(obj kruntime.Object) (*apiserver.Resource, error) {
 		gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 	}
 	res, err := c.served(gvk)
-	if err == nil && !namesItself(obj) {
+	if err == nil && !res.Defined && !namesItself(obj) {
 		c.kinds.found.Store(goType, &hit{goType, res})
 	}
 	return res, err
 }
 
 // served finds a kind on the server. The error is the one that a real client
-// gets from discovery: see meta.IsNoMatchError.
+// gets from discovery: see meta.IsNoMatchError. A kind that has been there and has
+// gone is still known, as to a real client, and the server refuses the request.
 func (c *Client) served(gvk schema.GroupVersionKind) (*apiserver.Resource, error) {
+	var before *apiserver.Resource
 	if known, ok := c.kinds.found.Load(gvk); ok {
-		return known.(*apiserver.Resource), nil
+		if before = known.(*apiserver.Resource); !before.Defined {
+			return before, nil
+		}
 	}
 	res, ok := c.kinds.served.LookupKind(gvk)
-	if !ok {
-		return nil, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
+	switch {
+	case ok:
+		if res != before {
+			c.kinds.found.Store(gvk, res)
+		}
+		return res, nil
+	case before != nil:
+		return before, nil
 	}
-	c.kinds.found.Store(gvk, res)
-	return res, nil
+	return nil, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
 }

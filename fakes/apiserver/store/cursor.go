@@ -70,7 +70,7 @@ func (v *View) Watch(t *Table, q WatchQuery) (*Cursor, error) {
 	s := v.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !q.Initial && q.From < t.since {
+	if !q.Initial && (q.From < t.since || q.From < min(t.opened, v.visible())) {
 		return nil, ErrExpired
 	}
 	s.cursors++

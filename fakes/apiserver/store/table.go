@@ -36,6 +36,7 @@ type Table struct {
 	spare   *nodes
 	history ring
 	since   uint64 // events up to this revision are gone
+	opened  uint64 // watches from before this revision are refused
 	indexes []*index
 	route   routes
 }
@@ -55,11 +56,19 @@ func (t *Table) Len() int {
 	return len(t.items)
 }
 
-// Since returns the revision up to which events are forgotten.
+// Since returns the revision up to which watches are told no events.
 func (t *Table) Since() uint64 {
 	t.store.mu.Lock()
 	defer t.store.mu.Unlock()
-	return t.since
+	return max(t.since, t.opened)
+}
+
+// Reopen refuses watches from before now, as a new watch cache does. Old lists, which
+// do not come from there, are still answered, and open cursors go on.
+func (t *Table) Reopen() {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	t.opened = t.store.rev
 }
 
 // Get returns the object at k as it is now.
