@@ -83,6 +83,9 @@ func (c *call) shownToHooks(old Object) Object {
 // validateByHooks runs admission policies and then the validating hooks on what is
 // about to be stored.
 func (c *call) validateByHooks(op admission.Operation, obj, old Object) error {
+	if c.req.Subresource == "scale" && obj != nil {
+		return c.validatePart(op, c.scaleOf(obj), c.scaleOf(old), scaleKind)
+	}
 	if c.store.policies.bindings.Len() > 0 {
 		if err := c.validateByPolicies(c.review(op, obj, old)); err != nil {
 			return err

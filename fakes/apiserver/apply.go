@@ -191,6 +191,9 @@ func (c *call) applyScale() (*Response, error) {
 		if uid := config.GetUID(); uid != "" {
 			scale.UID = uid
 		}
+		if err := c.admitScale(scale, old); err != nil {
+			return nil, err
+		}
 		r, err := c.putScale(scale, old)
 		if !errors.Is(err, store.ErrConflict) {
 			return r, err

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
 
@@ -63,7 +64,7 @@ func (c *call) bind() (*Response, error) {
 		return nil, err
 	}
 	b := &corev1.Binding{}
-	if err := c.readInto(b, corev1.SchemeGroupVersion.WithKind("Binding")); err != nil {
+	if err := c.readInto(b, bindingKind); err != nil {
 		return nil, err
 	}
 	if b.Name == "" {
@@ -72,21 +73,44 @@ func (c *call) bind() (*Response, error) {
 	if b.Name != c.req.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
 	}
+	b.Namespace = c.ns
+	if err := c.admitBinding(b); err != nil {
+		return nil, err
+	}
 	return c.bindTo(b)
 }
 
+// admitBinding runs the hooks and policies on a binding.
+func (c *call) admitBinding(b *corev1.Binding) error {
+	if err := c.admitPart(admission.Create, b, nil, bindingKind); err != nil {
+		return err
+	}
+	if b.Target.Name == "" {
+		return errNoTarget()
+	}
+	return c.validatePart(admission.Create, b, nil, bindingKind)
+}
+
+var (
+	bindingKind  = corev1.SchemeGroupVersion.WithKind("Binding")
+	evictionKind = policyv1.SchemeGroupVersion.WithKind("Eviction")
+)
+
+func errNoTarget() error { return errPlain("target.name: Required value") }
+
 // bindByName serves the resource bindings, the old way of pods/binding.
 func (c *call) bindByName(sent Object) (*Response, error) {
+	b := sent.(*corev1.Binding)
 	ep, _ := c.store.endpoint(corev1.SchemeGroupVersion.WithResource("pods"))
 	req := *c.req
-	req.Name = sent.GetName()
+	req.Name = b.Name
 	c.req, c.ep = &req, ep
-	return c.bindTo(sent.(*corev1.Binding))
+	return c.bindTo(b)
 }
 
 func (c *call) bindTo(b *corev1.Binding) (*Response, error) {
 	if b.Target.Name == "" {
-		return nil, errPlain("target.name: Required value")
+		return nil, errNoTarget()
 	}
 	refuse := func(format string, args ...any) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "pods/binding"}, c.req.Name, fmt.Errorf(format, args...))
@@ -131,7 +155,7 @@ func (c *call) evict() (*Response, error) {
 		return nil, err
 	}
 	e := &policyv1.Eviction{}
-	if err := c.readInto(e, policyv1.SchemeGroupVersion.WithKind("Eviction")); err != nil {
+	if err := c.readInto(e, evictionKind); err != nil {
 		return nil, err
 	}
 	if e.Name == "" {
@@ -139,6 +163,13 @@ func (c *call) evict() (*Response, error) {
 	}
 	if e.Name != c.req.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
+	}
+	e.Namespace = c.ns
+	if err := c.admitPart(admission.Create, e, nil, evictionKind); err != nil {
+		return nil, err
+	}
+	if err := c.validatePart(admission.Create, e, nil, evictionKind); err != nil {
+		return nil, err
 	}
 	opts := &metav1.DeleteOptions{}
 	if e.DeleteOptions != nil {
@@ -187,6 +218,7 @@ func (c *call) evictNow(opts *metav1.DeleteOptions) error {
 	if opts.Preconditions != nil && opts.Preconditions.ResourceVersion != nil {
 		opts.Preconditions.ResourceVersion = &pod.ResourceVersion // our own write
 	}
+	c.unadmitted = true // as an eviction it has been admitted
 	_, _, err = c.remove(c.key(), opts)
 	return err
 }

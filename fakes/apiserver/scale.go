@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/patch"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
@@ -97,11 +98,22 @@ func (c *call) rescale(change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, 
 		if err != nil {
 			return nil, err
 		}
+		if err := c.admitScale(scale, old); err != nil {
+			return nil, err
+		}
 		r, err := c.putScale(scale, old)
 		if !errors.Is(err, store.ErrConflict) {
 			return r, err
 		}
 	}
+}
+
+// admitScale runs the mutating hooks on a scale that is to be written.
+func (c *call) admitScale(scale *autoscalingv1.Scale, old Object) error {
+	if scale.Namespace == "" {
+		scale.Namespace = c.ns
+	}
+	return c.admitPart(admission.Update, scale, c.scaleOf(old), scaleKind)
 }
 
 // putScale gives old the replicas of scale.

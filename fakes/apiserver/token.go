@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/tokens"
 )
@@ -49,6 +50,9 @@ func (c *call) issueToken() (*Response, error) {
 	if err := c.readInto(req, tokenRequestKind); err != nil {
 		return nil, err
 	}
+	if err := c.admitPart(admission.Create, req, nil, tokenRequestKind); err != nil {
+		return nil, err
+	}
 	account, err := c.tokenAccount(req)
 	if err != nil {
 		return nil, err
@@ -65,6 +69,9 @@ func (c *call) issueToken() (*Response, error) {
 	}
 	if errs := validateTokenRequest(&req.Spec); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(tokenRequestKind.GroupKind(), "", errs)
+	}
+	if err := c.validatePart(admission.Create, req, nil, tokenRequestKind); err != nil {
+		return nil, err
 	}
 	claims := tokens.Claims{
 		Audiences: req.Spec.Audiences, ID: string(c.store.newUID()), Subject: serviceaccount.MakeUsername(account.Namespace, account.Name),

@@ -48,5 +48,8 @@ func (c *call) dispatchVirtual() (*Response, error) {
 	if err := c.mutate(admission.Create, obj, nil); err != nil {
 		return nil, err
 	}
+	if err := c.validatePart(admission.Create, obj, nil, c.ep.GroupVersionKind); err != nil {
+		return nil, err
+	}
 	return virtual[c.ep.gr](c, obj)
 }
