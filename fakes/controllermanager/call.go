@@ -68,6 +68,9 @@ func (m *Manager) delete(ctx context.Context, gvr schema.GroupVersionResource, n
 	return err
 }
 
+// now is the time as objects have it, in whole seconds.
+func (m *Manager) now() metav1.Time { return metav1.NewTime(m.opts.Clock.Now()).Rfc3339Copy() }
+
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -18,6 +18,10 @@
 //	root-ca-certificate-publisher-controller     accounts.go
 //	resourcequota-controller                     quotas.go
 //	clusterrole-aggregation-controller           roles.go
+//	replicaset-controller                        replicaset*.go, expectations.go, adoption.go, podorder.go
+//
+// Those that tell Events do so through events*.go: in a loop of its own, combined and
+// counted as client-go does.
 //
 // # How it is driven
 //
@@ -46,8 +50,8 @@
 //
 // # What is not here
 //
-// No workload controller (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job,
-// CronJob), no Endpoints and EndpointSlices, no scheduler, no node lifecycle, no
-// tokens, certificates and volumes. The collector writes no Event about an owner in
-// another namespace. Quotas count without scopes.
+// No Deployment, StatefulSet, DaemonSet, Job and CronJob, no Endpoints and EndpointSlices, no
+// scheduler, no node lifecycle, no tokens, certificates and volumes. The collector
+// writes no Event about an owner in another namespace. Quotas count without scopes. A
+// ReplicaSet makes and deletes its pods one after another, not at once.
 package controllermanager

@@ -15,6 +15,7 @@ const (
 	RootCAPublisher        = "root-ca-certificate-publisher-controller"
 	ResourceQuotas         = "resourcequota-controller"
 	ClusterRoleAggregation = "clusterrole-aggregation-controller"
+	ReplicaSets            = "replicaset-controller"
 )
 
 // known is every controller that is modelled.
@@ -29,6 +30,7 @@ var known = []struct {
 	{RootCAPublisher, "Keeps a ConfigMap called kube-root-ca.crt in every namespace.", newRootCAPublisher},
 	{ResourceQuotas, "Counts what is used of resource quotas.", newQuotas},
 	{ClusterRoleAggregation, "Fills ClusterRoles that have an aggregationRule with the rules of others.", newAggregation},
+	{ReplicaSets, "Keeps as many pods of each ReplicaSet as it asks for.", newReplicaSets},
 }
 
 // Doc says in a sentence what a controller does.

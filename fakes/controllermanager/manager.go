@@ -102,6 +102,7 @@ type controller interface {
 type Manager struct {
 	opts        Options
 	controllers []controller
+	recorder    *recorder // nil if no controller tells Events
 	byResource  map[schema.GroupVersionResource]*resource
 	byKind      map[schema.GroupVersionKind]*resource
 	sorted      []*resource
@@ -140,6 +141,9 @@ func (m *Manager) Loops() []*Loop {
 	var out []*Loop
 	for _, c := range m.controllers {
 		out = append(out, c.loops()...)
+	}
+	if m.recorder != nil {
+		out = append(out, m.recorder.loop)
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 		}
 		return target, ""
 	}
-	for _, set := range []string{"cases", "told"} {
+	for _, set := range []string{"cases", "told", "workloads"} {
 		t.Run(set, func(t *testing.T) {
 			conformance.Run(t, "../../fakes/apiserver/conformance/testdata/"+set, nil, open, nil)
 		})

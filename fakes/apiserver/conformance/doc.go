@@ -31,6 +31,7 @@
 // Whatever it does not name must agree, and a test fails when it names too much.
 //
 // testdata/told holds cases in the same format that nobody recorded; its README
-// says what they are good for. [Run] runs a directory as subtests; the tests of
+// says what they are good for. testdata/workloads holds recorded ones with the
+// controllers of workloads, which the fake of package controllermanager answers for. [Run] runs a directory as subtests; the tests of
 // this package do so with the fake, those of realmode/testenv with a real server.
 package conformance

@@ -38,6 +38,12 @@ func TestFakeAsTold(t *testing.T) {
 	conformance.Run(t, "testdata/told", nil, open, synctest.Test)
 }
 
+// TestFakeWorkloads does the same with the cases that were recorded with controllers at
+// work on workloads.
+func TestFakeWorkloads(t *testing.T) {
+	conformance.Run(t, "testdata/workloads", nil, open, synctest.Test)
+}
+
 func open(t *testing.T, c *conformance.Case) (conformance.Target, string) {
 	if !c.Full() {
 		return fidelity.NewFake(), ""

@@ -39,7 +39,7 @@ func TestServer(t *testing.T) {
 		Lasting:    true,
 		Unique:     strconv.FormatInt(time.Now().UnixMilli(), 36),
 	}
-	for _, dir := range []string{"testdata/cases", "testdata/told"} {
+	for _, dir := range []string{"testdata/cases", "testdata/told", "testdata/workloads"} {
 		conformance.Run(t, dir, nil, func(_ *testing.T, c *conformance.Case) (conformance.Target, string) {
 			switch {
 			case c.Full() != *serverFull:
