@@ -19,6 +19,7 @@
 //	resourcequota-controller                     quotas.go
 //	clusterrole-aggregation-controller           roles.go
 //	replicaset-controller                        replicaset*.go, expectations.go, adoption.go, podorder.go
+//	deployment-controller                        deployment*.go
 //
 // Those that tell Events do so through events*.go: in a loop of its own, combined and
 // counted as client-go does.
@@ -45,13 +46,15 @@
 // The order of requests and their preconditions, the texts of conditions, delays
 // (a namespace is left alone for its first five seconds), what is read from a cache
 // and what from the API, the graph of the collector with its virtual nodes and its
-// memory of owners that are known to be absent. Where the real ones follow the order
+// memory of owners that are known to be absent. A ReplicaSet of a Deployment has the
+// very name that it has in a real cluster: the hash is the same. Where the real ones follow the order
 // of a Go map, Options.Pick chooses.
 //
 // # What is not here
 //
-// No Deployment, StatefulSet, DaemonSet, Job and CronJob, no Endpoints and EndpointSlices, no
+// No StatefulSet, DaemonSet, Job and CronJob, no Endpoints and EndpointSlices, no
 // scheduler, no node lifecycle, no tokens, certificates and volumes. The collector
 // writes no Event about an owner in another namespace. Quotas count without scopes. A
-// ReplicaSet makes and deletes its pods one after another, not at once.
+// ReplicaSet makes and deletes its pods one after another, not at once; a Deployment
+// knows no rollback by annotation, which no kubectl has asked for since apps/v1.
 package controllermanager

@@ -16,6 +16,7 @@ const (
 	ResourceQuotas         = "resourcequota-controller"
 	ClusterRoleAggregation = "clusterrole-aggregation-controller"
 	ReplicaSets            = "replicaset-controller"
+	Deployments            = "deployment-controller"
 )
 
 // known is every controller that is modelled.
@@ -31,6 +32,7 @@ var known = []struct {
 	{ResourceQuotas, "Counts what is used of resource quotas.", newQuotas},
 	{ClusterRoleAggregation, "Fills ClusterRoles that have an aggregationRule with the rules of others.", newAggregation},
 	{ReplicaSets, "Keeps as many pods of each ReplicaSet as it asks for.", newReplicaSets},
+	{Deployments, "Rolls Deployments out, by ReplicaSets of which each has one version of the template.", newDeployments},
 }
 
 // Doc says in a sentence what a controller does.
