@@ -27,6 +27,9 @@ type Resource struct {
 	// and go.
 	Defined bool
 
+	// Deprecation is a warning that comes with every answer; empty means none.
+	Deprecation string
+
 	// Terminating says that the definition of a custom resource is being deleted:
 	// its objects can be read and deleted, but not written any more.
 	Terminating bool
@@ -112,7 +115,7 @@ func describe(e *registry.Entry) Resource {
 		Group: e.Served.Group, Version: e.Served.Version, Plural: e.Plural, Singular: e.Singular, Kind: e.Served.Kind, ListKind: e.ListKind,
 		Namespaced: !e.Cluster, Custom: e.Custom, Typed: e.Typed(), Verbs: allVerbs,
 		ShortNames: e.ShortNames, Categories: e.Categories,
-		Stored: e.GroupVersionKind,
+		Stored: e.GroupVersionKind, Deprecation: e.Deprecation,
 	}
 	if e.Definition != nil {
 		r.Stored.Version = e.Definition.Storage

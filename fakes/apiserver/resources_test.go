@@ -61,6 +61,22 @@ func TestRule17WhatIsNotModelledIsRefused(t *testing.T) {
 	a.status(err, 501, "NotImplemented", "the fake API server does not model flowschemas.flowcontrol.apiserver.k8s.io")
 }
 
+func TestRule17EndpointsWarnInEveryAnswer(t *testing.T) {
+	a := newAPI(t)
+	for _, verb := range []apiserver.Verb{apiserver.List, apiserver.Get, apiserver.Delete, apiserver.DeleteCollection} {
+		req := &apiserver.Request{Verb: verb, Resource: configMaps, Namespace: "default"}
+		req.Resource.Resource = "endpoints"
+		if verb == apiserver.Get || verb == apiserver.Delete {
+			req.Name = "none"
+		}
+		r, _ := a.Do(req)
+		if r == nil {
+			t.Fatalf("%s: no warning", verb)
+		}
+		equal(t, string(verb), r.Warnings, []string{"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"})
+	}
+}
+
 func TestRule17ComponentsAreDeprecated(t *testing.T) {
 	components := configMaps
 	components.Resource = "componentstatuses"

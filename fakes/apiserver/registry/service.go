@@ -273,6 +273,7 @@ var endpoints = &Kind{
 	GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Endpoints"),
 	Names:            Names{Plural: "endpoints", ShortNames: []string{"ep"}},
 	Prototype:        &corev1.Endpoints{}, //nolint:staticcheck // served, with a warning
+	Deprecation:      "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 	Write:            WriteRules{PutCreates: true},
 	Default: func(obj Object) {
 		for _, s := range obj.(*corev1.Endpoints).Subsets { //nolint:staticcheck // as above
@@ -282,9 +283,6 @@ var endpoints = &Kind{
 				}
 			}
 		}
-	},
-	Warn: func(_, _ Object) []string {
-		return []string{"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
 	},
 }
 

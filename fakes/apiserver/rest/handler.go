@@ -134,7 +134,11 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 		}
 	}
 	if verb == apiserver.WatchVerb {
-		return h.watch(r, req, e)
+		a, err := h.watch(r, req, e)
+		if err == nil && kind.Deprecation != "" {
+			a.warn(&apiserver.Response{Warnings: []string{kind.Deprecation}})
+		}
+		return a, err
 	}
 	response, err := h.call(r.Context(), req)
 	if err != nil {

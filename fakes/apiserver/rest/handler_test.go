@@ -135,6 +135,18 @@ func TestWatchOverASocket(t *testing.T) {
 	}
 }
 
+func TestAWatchOfWhatIsDeprecatedWarns(t *testing.T) {
+	socket := httptest.NewServer(newHandler())
+	defer socket.Close()
+	resp, err := http.Get(socket.URL + "/api/v1/namespaces/default/endpoints?watch=true")
+	must(t, err)
+	defer resp.Body.Close()
+	want := `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`
+	if got := resp.Header.Get("Warning"); got != want {
+		t.Errorf("warning %q, want %q", got, want)
+	}
+}
+
 func TestIdleWatchesGetBookmarks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler()
