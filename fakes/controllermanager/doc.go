@@ -20,6 +20,8 @@
 //	clusterrole-aggregation-controller           roles.go
 //	replicaset-controller                        replicaset*.go, expectations.go, adoption.go, podorder.go
 //	deployment-controller                        deployment*.go
+//	endpointslice-controller                     endpointslice*.go, endpointpods.go
+//	endpoints-controller                         endpoints.go, endpointpods.go
 //
 // Those that tell Events do so through events*.go: in a loop of its own, combined and
 // counted as client-go does.
@@ -52,9 +54,10 @@
 //
 // # What is not here
 //
-// No StatefulSet, DaemonSet, Job and CronJob, no Endpoints and EndpointSlices, no
-// scheduler, no node lifecycle, no tokens, certificates and volumes. The collector
-// writes no Event about an owner in another namespace. Quotas count without scopes. A
-// ReplicaSet makes and deletes its pods one after another, not at once; a Deployment
-// knows no rollback by annotation, which no kubectl has asked for since apps/v1.
+// No StatefulSet, DaemonSet, Job and CronJob, no mirrors of Endpoints that a user has
+// made, no scheduler, no node lifecycle, no tokens, certificates and volumes. The
+// collector writes no Event about an owner in another namespace. Quotas count without
+// scopes. A ReplicaSet makes and deletes its pods one after another, not at once; a
+// Deployment knows no rollback by annotation, which no kubectl has asked for since
+// apps/v1. EndpointSlices have no hints about zones.
 package controllermanager

@@ -17,6 +17,8 @@ const (
 	ClusterRoleAggregation = "clusterrole-aggregation-controller"
 	ReplicaSets            = "replicaset-controller"
 	Deployments            = "deployment-controller"
+	EndpointSlices         = "endpointslice-controller"
+	Endpoints              = "endpoints-controller"
 )
 
 // known is every controller that is modelled.
@@ -33,6 +35,8 @@ var known = []struct {
 	{ClusterRoleAggregation, "Fills ClusterRoles that have an aggregationRule with the rules of others.", newAggregation},
 	{ReplicaSets, "Keeps as many pods of each ReplicaSet as it asks for.", newReplicaSets},
 	{Deployments, "Rolls Deployments out, by ReplicaSets of which each has one version of the template.", newDeployments},
+	{EndpointSlices, "Keeps the EndpointSlices of Services that select pods.", newEndpointSlices},
+	{Endpoints, "Keeps the Endpoints objects of Services that select pods.", newEndpoints},
 }
 
 // Doc says in a sentence what a controller does.

@@ -290,17 +290,21 @@ func (c *replicaSets) createPod(ctx context.Context, rs *appsv1.ReplicaSet) erro
 // podOf is a pod as a template describes it, with a name that the server makes from
 // its owner's.
 func podOf(t *corev1.PodTemplateSpec, owner string, ref *metav1.OwnerReference, namespace string) *corev1.Pod {
-	prefix := owner + "-"
-	if len(apivalidation.NameIsDNSSubdomain(prefix, true)) > 0 {
-		prefix = owner
-	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, GenerateName: prefix, OwnerReferences: []metav1.OwnerReference{*ref},
+			Namespace: namespace, GenerateName: namePrefix(owner), OwnerReferences: []metav1.OwnerReference{*ref},
 			Labels: maps.Clone(t.Labels), Annotations: maps.Clone(t.Annotations), Finalizers: slices.Clone(t.Finalizers),
 		},
 		Spec: *t.Spec.DeepCopy(),
 	}
+}
+
+// namePrefix is what the server makes names of for what belongs to an object.
+func namePrefix(owner string) string {
+	if prefix := owner + "-"; len(apivalidation.NameIsDNSSubdomain(prefix, true)) == 0 {
+		return prefix
+	}
+	return owner
 }
 
 func (c *replicaSets) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, p *corev1.Pod) error {
