@@ -22,6 +22,8 @@
 //	deployment-controller                        deployment*.go
 //	endpointslice-controller                     endpointslice*.go, endpointpods.go
 //	endpoints-controller                         endpoints.go, endpointpods.go
+//	persistentvolumeclaim-protection-controller  claimprotection.go
+//	persistentvolume-protection-controller       volumeprotection.go
 //
 // Those that tell Events do so through events*.go: in a loop of its own, combined and
 // counted as client-go does.

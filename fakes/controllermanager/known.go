@@ -19,6 +19,8 @@ const (
 	Deployments            = "deployment-controller"
 	EndpointSlices         = "endpointslice-controller"
 	Endpoints              = "endpoints-controller"
+	ClaimProtection        = "persistentvolumeclaim-protection-controller"
+	VolumeProtection       = "persistentvolume-protection-controller"
 )
 
 // known is every controller that is modelled.
@@ -37,6 +39,8 @@ var known = []struct {
 	{Deployments, "Rolls Deployments out, by ReplicaSets of which each has one version of the template.", newDeployments},
 	{EndpointSlices, "Keeps the EndpointSlices of Services that select pods.", newEndpointSlices},
 	{Endpoints, "Keeps the Endpoints objects of Services that select pods.", newEndpoints},
+	{ClaimProtection, "Lets PersistentVolumeClaims go only when no pod uses them.", newClaimProtection},
+	{VolumeProtection, "Lets PersistentVolumes go only when no claim is bound to them.", newVolumeProtection},
 }
 
 // Doc says in a sentence what a controller does.
