@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
@@ -40,6 +41,9 @@ func (c *call) admit(obj, old Object) error {
 		if err := c.ep.Admit(c.rulesContext(), obj, old); err != nil {
 			return err
 		}
+	}
+	if c.ep.gr.Resource == "pods" && c.req.Subresource == "resize" {
+		registry.LimitResize(c.rulesContext(), obj)
 	}
 	if err := c.mutate(op, obj, old); err != nil {
 		return err

@@ -59,7 +59,8 @@
 //  7. the resourceVersion is the object's (409), or not needed (422 if it is)
 //  8. what the target does not write is put back; the generation may grow
 //  9. validation of metadata, content and change: 422
-//  10. admission policies, validating hooks
+//  10. of pods/resize: limits, and the node with its room: 403; admission policies,
+//     validating hooks; quotas
 //  11. if the object is being deleted and nothing holds it any more, it goes
 //  12. if nothing has changed, nothing is written: no version, no event
 //

@@ -22,20 +22,27 @@ func (c *call) chargeQuotas(obj Object) error {
 	if c.ep.Cluster || c.ep.gr == quotaResource {
 		return nil
 	}
+	return c.book(obj, nil)
+}
+
+// book books usage, or all that the object uses if that is nil.
+func (c *call) book(obj Object, usage corev1.ResourceList) error {
 	table := peers{c.store}.tableOf(quotaResource)
 	if table.Len() == 0 {
 		return nil
 	}
 	for {
-		err := c.chargeOnce(table, obj)
+		err := c.chargeOnce(table, obj, usage)
 		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
 }
 
-func (c *call) chargeOnce(table *store.Table, obj Object) error {
-	usage := c.ep.Usage(obj)
+func (c *call) chargeOnce(table *store.Table, obj Object, usage corev1.ResourceList) error {
+	if usage == nil {
+		usage = c.ep.Usage(obj)
+	}
 	quotas := all[*corev1.ResourceQuota](peers{c.store}.Peers(quotaResource, c.ns))
 	next := make([]*corev1.ResourceQuota, len(quotas))
 	for i, q := range quotas {

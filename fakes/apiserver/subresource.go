@@ -26,8 +26,8 @@ func init() { // not a literal: the handlers refer to it in the end
 		{Resource: "pods"}: {
 			"binding":             {corev1.SchemeGroupVersion.WithKind("Binding"), create, (*call).bind},
 			"eviction":            {policyv1.SchemeGroupVersion.WithKind("Eviction"), create, (*call).evict},
-			"ephemeralcontainers": {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, nil},
-			"resize":              {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, nil},
+			"ephemeralcontainers": {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, (*call).debug},
+			"resize":              {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, (*call).resize},
 			"log":                 {corev1.SchemeGroupVersion.WithKind("Pod"), []string{"get"}, (*call).log},
 			"exec":                {corev1.SchemeGroupVersion.WithKind("PodExecOptions"), []string{"create", "get"}, nil},
 			"attach":              {corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), []string{"create", "get"}, nil},

@@ -24,6 +24,10 @@ type target struct {
 	// the same has been checked before.
 	validate func(c *call, obj, old Object, same bool) field.ErrorList
 
+	// admit and charge are built-in admission of what is valid, before and after the
+	// hooks; nil if there is none.
+	admit, charge func(c *call, obj, old Object) error
+
 	// creates says that a missing object may be made by a PUT.
 	creates bool
 }
@@ -140,7 +144,7 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		return nil, err
 	}
 	same = same && c.ep.SameRest(obj, old) && c.asStored(obj, old)
-	if err := c.validateByHooks(admission.Update, obj, old); err != nil {
+	if err := c.admitValid(t, obj, old); err != nil {
 		return nil, err
 	}
 	switch {
@@ -161,6 +165,19 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		}
 	}
 	return c.answer(http.StatusOK, obj, mark), nil
+}
+
+// admitValid asks those who may refuse what is valid.
+func (c *call) admitValid(t *target, obj, old Object) error {
+	if t.admit != nil {
+		if err := t.admit(c, obj, old); err != nil {
+			return err
+		}
+	}
+	if err := c.validateByHooks(admission.Update, obj, old); err != nil || t.charge == nil {
+		return err
+	}
+	return t.charge(c, obj, old)
 }
 
 // checkVersion compares the resourceVersion that was sent with the stored one.

@@ -122,6 +122,12 @@
 //	      dev-157-serviceaccount-token
 //	      TestRule06TokensAreForTheirAudience
 //	      TestRule06TokensDieWithWhatTheyAreBoundTo
+//	   ephemeral containers are only added
+//	      TestRule06EphemeralContainersAreOnlyAdded
+//	   a resize changes cpu and memory of containers, and needs the node
+//	      TestRule06AResizeNeedsTheNodeAndItsRoom
+//	      TestRule06AResizeIsBookedOnQuotas
+//	      TestRule06AResizeChangesNothingElse
 //	   what needs a kubelet is refused by name
 //	      dev-159-approval-and-other-subresources
 //	      TestRule06WhatNeedsAKubeletIsRefused

@@ -172,6 +172,8 @@ func kinds() []kind {
 					`{apiVersion: policy/v1, kind: Eviction, metadata: {name: a}, deleteOptions: {dryRun: [All]}}`}},
 				{name: "ephemeralcontainers", verbs: []string{"get", "patch"}, fields: []choice{
 					{"spec.ephemeralContainers", `[[{name: e, image: "i:1"}], [{name: f, image: "i:1", targetContainerName: c}], [{name: c, image: i}]]`}, {"spec.restartPolicy", `[Never]`}}},
+				{name: "resize", verbs: []string{"get", "patch"}, fields: []choice{
+					{"spec.containers", `[[{name: c, resources: {requests: {cpu: 100m}}}], [{name: c, resources: {limits: {cpu: "1", memory: 1Gi}}}], [{name: d, image: i}]]`}, {"spec.restartPolicy", `[Never]`}}},
 				{name: "nope", verbs: []string{"get", "create", "update"}, bodies: []string{`{}`}},
 			},
 			selectors: []string{"spec.nodeName=n1", "status.phase=Running", "status.phase!=Pending", "spec.restartPolicy=Always", "spec.nodeName=", "metadata.name=a,status.phase=Pending", "spec.bogus=1"},

@@ -40,7 +40,12 @@ var pods = &Kind{
 		Validate: validatePodStatus,
 	},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
-		return validatePodSpec(&obj.(*corev1.Pod).Spec, field.NewPath("spec"))
+		s, p := &obj.(*corev1.Pod).Spec, field.NewPath("spec")
+		errs := validatePodSpec(s, p)
+		if len(s.EphemeralContainers) > 0 {
+			errs = append(errs, field.Forbidden(p.Child("ephemeralContainers"), "cannot be set on create"))
+		}
+		return errs
 	},
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		return validatePodUpdate(obj.(*corev1.Pod), old.(*corev1.Pod))

@@ -32,6 +32,7 @@ func validatePodSpec(s *corev1.PodSpec, p *field.Path) field.ErrorList {
 	if len(s.InitContainers) > 0 {
 		errs = append(errs, validateContainers(s.InitContainers, volumes, taken, p.Child("initContainers"))...)
 	}
+	errs = append(errs, validateEphemerals(s.EphemeralContainers, volumes, taken, p.Child("ephemeralContainers"))...)
 	errs = append(errs, oneOf(p.Child("restartPolicy"), s.RestartPolicy,
 		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)...)
 	errs = append(errs, oneOf(p.Child("dnsPolicy"), s.DNSPolicy,
