@@ -151,9 +151,10 @@ func (w *Watch) Next() (Event, bool) {
 	}
 	e, ok, err := w.cursor.Next()
 	switch {
-	case err != nil: // the reader was too slow
+	case err != nil:
+		// The reader was too slow. A real server says nothing either: whoever watches
+		// again from the last event he has seen is told that it is too old.
 		w.finish()
-		return w.tooOld(0, false), true
 	case ok:
 		return w.event(e), true
 	case w.expired():

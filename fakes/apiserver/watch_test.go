@@ -105,6 +105,26 @@ func TestRule09TooOldEndsTheStream(t *testing.T) {
 	equal(t, "a restart does not", drain(a.watch(configMaps, version("8"))), "410 Expired: too old resource version: 8 (10)")
 }
 
+// The stream of a reader who has fallen behind ends without a word. Only the next
+// watch from what he has seen last is told why.
+func TestRule09ASlowReadersStreamEnds(t *testing.T) {
+	a := newAPI(t, func(o *apiserver.Options) { o.History = 4 })
+	a.create(configMaps, configMap("a"))
+	w := a.watch(configMaps, version("5"))
+	a.patch(configMaps, "a", `{"data":{"k":"0"}}`)
+	equal(t, "read in time", drain(w), "~a@6")
+	told := 0
+	w.OnReady(func() { told++ })
+	for _, v := range []string{"1", "2", "3", "4", "5"} {
+		a.patch(configMaps, "a", `{"data":{"k":"`+v+`"}}`)
+	}
+	equal(t, "too late", drain(w), "")
+	if !w.Ended() || told == 0 {
+		t.Errorf("the stream has ended: %v; its reader was told %d times", w.Ended(), told)
+	}
+	equal(t, "once more from there", drain(a.watch(configMaps, version("6"))), "410 Expired: too old resource version: 6 (7)")
+}
+
 func TestRule09EventsHaveNoWatchCache(t *testing.T) {
 	a := newAPI(t)
 	events := corev1.SchemeGroupVersion.WithResource("events")

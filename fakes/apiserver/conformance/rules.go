@@ -184,6 +184,8 @@
 //	      dev-187-events-watch-too-old
 //	      TestRule09TooOldEndsTheStream
 //	      TestRule09EventsHaveNoWatchCache
+//	   who reads too slowly is cut off without a word
+//	      TestRule09ASlowReadersStreamEnds
 //	   a compaction does not disturb watches
 //	      dev-093-watch-compaction
 //	   refusals and timeouts
