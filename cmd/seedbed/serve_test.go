@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -54,13 +56,19 @@ func (s *served) end() result {
 	return <-s.result
 }
 
-func (s *served) client() *kubernetes.Clientset {
+// config is what a client makes of the kubeconfig.
+func (s *served) config() *restclient.Config {
 	s.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	client, err := kubernetes.NewForConfig(config)
+	return config
+}
+
+func (s *served) client() *kubernetes.Clientset {
+	s.t.Helper()
+	client, err := kubernetes.NewForConfig(s.config())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -147,6 +155,23 @@ func TestServeAScenario(t *testing.T) {
 	s.ctl("properties").wants(t, exitOK, "broken  mirror.no-orphans\n", "holds   mirror.copies-equal-originals\n", "at-end  story-completes\n")
 	s.createPod("web")
 	s.end().wants(t, exitViolated, "property broken: mirror.no-orphans, at ")
+}
+
+// The roles of every real cluster are there: who is known may ask what he may do.
+func TestServeDefaultRoles(t *testing.T) {
+	s := serving(t, "--bare", "--nodes", "0")
+	robot := s.config()
+	robot.Impersonate.UserName = "system:serviceaccount:default:robot"
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "default", Verb: "list", Resource: "pods"},
+	}}
+	got, err := kubernetes.NewForConfigOrDie(robot).AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	if err != nil || got.Status.Allowed {
+		t.Errorf("a robot may list pods: %v, %v", got.Status.Allowed, err)
+	}
+	if _, err := s.client().RbacV1().ClusterRoles().Get(t.Context(), "cluster-admin", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestServeMistakes(t *testing.T) {

@@ -75,6 +75,7 @@ func (w *World) Open(r *scenarios.Registry, sink func(engine.Record)) (*Opened, 
 func (w *World) adjust(o *sim.Options, sink func(engine.Record)) {
 	c := &o.Cluster
 	c.NodeObjects = true
+	c.API.DefaultRoles = true // clients that impersonate somebody rely on them
 	c.Engine.Start, c.Engine.Sink = w.Start, sink
 	o.Horizon = math.MaxInt64
 	if !w.Bare {
