@@ -37,10 +37,11 @@ test: $(tools)/gotestsum ## Run all tests
 test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, which the first time is built (10 minutes on two cores)
 	$(GO) run ./realmode/testenv/cmd/testenv build
 	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/...
+	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) -run '^TestKubectl$$' ./cmd/seedbed
 
-test-kubectl: ## Hold a long kubectl session against a real API server beside ours (minutes; not yet alike everywhere)
+test-kubectl: ## The part of test-real that is a long kubectl session, held against ours as well
 	$(GO) run ./realmode/testenv/cmd/testenv build
-	SEEDBED_TEST_KUBECTL=1 $(GO) test -count=1 -timeout 30m -run "^TestKubectl$$" -v ./cmd/seedbed
+	SEEDBED_TEST_REAL=1 $(GO) test -count=1 -timeout 30m -run '^TestKubectl$$' -v ./cmd/seedbed
 
 testenv-all: ## Build every program of a real cluster, up to kubelet and containerd
 	$(GO) run ./realmode/testenv/cmd/testenv build all
@@ -65,7 +66,7 @@ bench: $(tools)/benchstat ## Run all benchmarks, peers beside ours (COUNT, BENCH
 	cd .ci/checks && $(GO) run ./cmd/benchtargets <../../$(out)/bench.txt
 
 load: ## Hold 10,000 pods and 200 watches, seedbed serve beside a real kube-apiserver
-	SEEDBED_LOAD=1 $(GO) test -count=1 -timeout 30m -run '^TestLoad$$' ./cmd/seedbed
+	SEEDBED_LOAD=1 $(GO) test -count=1 -timeout 30m -run '^TestLoad$$' -v ./cmd/seedbed
 
 fuzz: ## Fuzz every native fuzz target for FUZZTIME each
 	.ci/fuzz $(strip $(FUZZTIME))
