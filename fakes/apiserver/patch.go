@@ -88,22 +88,19 @@ func (c *call) checkPatch() error {
 // patched returns a new object: old with the patch applied, in the stored
 // version, defaulted.
 func (c *call) patched(old Object) (Object, error) {
-	if obj, ok := c.patchedQuickly(old); ok {
-		return obj, c.settlePatched(obj)
+	if obj, ok := c.patchedQuickly(old); ok && c.settlePatched(obj) == nil {
+		return obj, nil
 	}
 	current := old
 	if c.patchesFields() {
 		current = withFields(old, c.owners(old))
 	}
-	if v := c.ep.Version; v != nil {
-		current = v.From(current)
-	}
-	var obj Object
-	var err error
-	if c.req.PatchType == types.StrategicMergePatchType {
-		obj, err = c.patchContent(current)
-	} else {
-		obj, err = c.patchDocument(current)
+	warned := len(c.warnings)
+	obj, err := c.patchedInFull(current)
+	if err != nil && current == old && c.req.ManagedFields {
+		// The error may show what became of the object: all that its reader sees of it.
+		c.warnings = c.warnings[:warned]
+		_, err = c.patchedInFull(withFields(old, c.owners(old)))
 	}
 	if err != nil {
 		return nil, err
@@ -118,15 +115,22 @@ func (c *call) patched(old Object) (Object, error) {
 	return obj, nil
 }
 
+// patchedInFull returns current with the patch applied, in the version of the request.
+func (c *call) patchedInFull(current Object) (Object, error) {
+	if v := c.ep.Version; v != nil {
+		current = v.From(current)
+	}
+	if c.req.PatchType == types.StrategicMergePatchType {
+		return c.patchContent(current)
+	}
+	return c.patchDocument(current)
+}
+
 // settlePatched settles what patchedQuickly has made.
 func (c *call) settlePatched(obj Object) error {
 	unknown, err := c.coerce(obj)
 	if err != nil {
-		doc, failed := json.Marshal(obj)
-		if failed != nil {
-			return failed
-		}
-		return errPatched(string(doc), err.Error())
+		return err
 	}
 	for _, e := range unknown {
 		c.warn(e.Error())

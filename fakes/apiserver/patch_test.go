@@ -90,3 +90,25 @@ func TestRule07AWrongTypeIsInvalid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The error shows all that its reader sees of the object, whatever the kind of the
+// patch.
+func TestRule07AWrongPatchIsShownWithManagedFields(t *testing.T) {
+	a := newAPI(t)
+	a.create(configMaps, configMap("a", data("k", "v")), as("maker"))
+	for _, how := range []func(*apiserver.Request){
+		merge(`{"data":{"k":5}}`),
+		patchType(types.JSONPatchType, `[{"op":"replace","path":"/data/k","value":5}]`),
+	} {
+		seen := func(r *apiserver.Request) { r.ManagedFields = true }
+		for with, req := range map[bool]*apiserver.Request{
+			false: a.request(apiserver.Patch, configMaps, "a", how),
+			true:  a.request(apiserver.Patch, configMaps, "a", how, seen),
+		} {
+			_, err := a.Do(req)
+			if err == nil || strings.Contains(err.Error(), `\"manager\":\"maker\"`) != with {
+				t.Errorf("managed fields wanted: %v, got %v", with, err)
+			}
+		}
+	}
+}
