@@ -45,4 +45,9 @@ func TestRule06WhatNeedsAKubeletIsRefused(t *testing.T) {
 	for _, name := range []string{"exec", "attach", "portforward", "proxy"} {
 		a.refused(a.request(apiserver.Create, pods, "p", sub(name)), 501, "NotImplemented", "the fake API server does not model pods/"+name)
 	}
+	a.create(pods, pod("waiting", ""))
+	for _, name := range []string{"exec", "attach", "portforward"} {
+		a.refused(a.request(apiserver.Get, pods, "waiting", sub(name)), 400, "BadRequest", "pod waiting does not have a host assigned")
+		a.refused(a.request(apiserver.Get, pods, "none", sub(name)), 404, "NotFound", `pods "none" not found`)
+	}
 }

@@ -1,10 +1,13 @@
 package apiserver
 
 import (
+	"fmt"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -29,9 +32,9 @@ func init() { // not a literal: the handlers refer to it in the end
 			"ephemeralcontainers": {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, (*call).debug},
 			"resize":              {corev1.SchemeGroupVersion.WithKind("Pod"), subVerbs, (*call).resize},
 			"log":                 {corev1.SchemeGroupVersion.WithKind("Pod"), []string{"get"}, (*call).log},
-			"exec":                {corev1.SchemeGroupVersion.WithKind("PodExecOptions"), []string{"create", "get"}, nil},
-			"attach":              {corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), []string{"create", "get"}, nil},
-			"portforward":         {corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), []string{"create", "get"}, nil},
+			"exec":                {corev1.SchemeGroupVersion.WithKind("PodExecOptions"), []string{"create", "get"}, (*call).stream},
+			"attach":              {corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), []string{"create", "get"}, (*call).stream},
+			"portforward":         {corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), []string{"create", "get"}, (*call).stream},
 			"proxy":               {corev1.SchemeGroupVersion.WithKind("PodProxyOptions"), proxy, nil},
 		},
 		{Resource: "nodes"}: {
@@ -75,6 +78,19 @@ func (c *call) dispatchSubresource() (*Response, error) {
 		return sub.handle(c)
 	}
 	return nil, errMethod()
+}
+
+// stream serves what opens a connection to the kubelet of a pod's node. A pod without
+// a node has none.
+func (c *call) stream() (*Response, error) {
+	o, ok := c.ep.table.Get(c.key())
+	switch {
+	case !ok:
+		return nil, c.errNotFound()
+	case o.(*corev1.Pod).Spec.NodeName == "":
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", c.req.Name))
+	}
+	return nil, errNotModelled(c.ep.Plural + "/" + c.req.Subresource)
 }
 
 // dispatchPart serves a subresource that is a part of the object.
