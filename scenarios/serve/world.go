@@ -6,10 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/scenarios"
@@ -76,6 +73,7 @@ func (w *World) adjust(o *sim.Options, sink func(engine.Record)) {
 	c := &o.Cluster
 	c.NodeObjects = true
 	c.API.DefaultRoles = true // clients that impersonate somebody rely on them
+	c.API.Logs = noLogs
 	c.Engine.Start, c.Engine.Sink = w.Start, sink
 	o.Horizon = math.MaxInt64
 	if !w.Bare {
@@ -87,41 +85,6 @@ func (w *World) adjust(o *sim.Options, sink func(engine.Record)) {
 
 // podsPerNode is what a kubelet takes unless it is told otherwise.
 const podsPerNode = 110
-
-// furnish creates what every cluster has, and the Pods that were asked for.
-func (w *World) furnish(s *sim.World) {
-	s.Create(apiService(), apiSlice())
-	if w.Pods > 0 {
-		w.fill(s)
-	}
-}
-
-// apiAddress is where Pods would find the API: the first address for Services.
-const apiAddress = "10.0.0.1"
-
-func apiService() client.Object {
-	return &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: "kubernetes", Labels: map[string]string{"component": "apiserver", "provider": "kubernetes"},
-		},
-		Spec: corev1.ServiceSpec{
-			ClusterIP: apiAddress, Type: corev1.ServiceTypeClusterIP,
-			Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(6443)}},
-		},
-	}
-}
-
-func apiSlice() client.Object {
-	name, port, protocol := "https", int32(6443), corev1.ProtocolTCP
-	return &discoveryv1.EndpointSlice{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"},
-		},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"172.18.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &protocol}},
-	}
-}
 
 // LoadNamespace is where World.Pods are.
 const LoadNamespace = "load"
