@@ -136,6 +136,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "HOST"},
 	{regexp.MustCompile(`/\S*/(LIVE|MERGED)-\d+`), "DIR"},
 	{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]+`), "TOKEN"},
+	{regexp.MustCompile(`\b10\.0(\.\d+){2}\b`), "CLUSTER-IP"}, // given at random
 	{regexp.MustCompile(`(gitCommit|goVersion): .*`), "$1: OF THE BUILD"},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 	{regexp.MustCompile(`  +`), "  "}, // columns are as wide as the widest age
