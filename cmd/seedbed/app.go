@@ -185,11 +185,14 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		slices.Sort(names)
-		hint := ""
-		if near := scenarios.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" {
+		wrong, hint := "--"+unknown.GetSpecifiedName(), ""
+		if unknown.GetSpecifiedShortnames() != "" {
+			wrong = wrong[1:] // one letter, or a number below zero
+		}
+		if near := scenarios.Nearest(wrong, names); near != "" {
 			hint = fmt.Sprintf("; did you mean %q?", near)
 		}
-		return badInput("%s has no flag --%s%s The flags are %s.", cmd.CommandPath(), unknown.GetSpecifiedName(), orStop(hint), strings.Join(names, ", "))
+		return badInput("%s has no flag %s%s The flags are %s.", cmd.CommandPath(), wrong, orStop(hint), strings.Join(names, ", "))
 	}
 	return badInput("%s: %v", cmd.CommandPath(), err)
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,21 +59,27 @@ The address and the token come from the kubeconfig that seedbed serve has writte
 
 // dial finds the cluster.
 func (c *ctl) dial() (*serve.Client, error) {
-	path := c.kubeconfig
-	if path == "" {
-		path = defaultKubeconfig
-		if _, err := os.Stat(path); err != nil && os.Getenv("KUBECONFIG") != "" {
-			path = os.Getenv("KUBECONFIG")
+	paths := []string{c.kubeconfig}
+	if c.kubeconfig == "" {
+		paths[0] = defaultKubeconfig
+		if given := filepath.SplitList(os.Getenv("KUBECONFIG")); missing(defaultKubeconfig) && len(given) > 0 {
+			paths = given
 		}
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, badInput("%s does not exist; start a cluster with seedbed serve, or name the kubeconfig that it wrote with --kubeconfig", path)
+	if there := slices.DeleteFunc(slices.Clone(paths), missing); len(there) == 0 {
+		return nil, badInput("%s does not exist; start a cluster with seedbed serve, or name the kubeconfig that it wrote with --kubeconfig",
+			strings.Join(paths, ", "))
 	}
-	client, err := serve.Dial(path)
+	client, err := serve.Dial(paths...)
 	if err != nil {
 		return nil, badInput("%v", err)
 	}
 	return client, nil
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return err != nil
 }
 
 // ask makes one request and puts what is wrong into one line.

@@ -73,7 +73,7 @@ input; 3 the engine itself failed.`,
 	flags.BoolVar(&f.bare, "bare", false, "only the API server: nothing schedules pods, runs them or collects garbage")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 is any free one")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", defaultKubeconfig, "file to write the kubeconfig to, readable by you only")
-	flags.BoolVar(&f.force, "force", false, "overwrite the kubeconfig even if seedbed serve has not written it")
+	flags.BoolVar(&f.force, "force", false, "overwrite the kubeconfig even if seedbed serve has not written it, or its cluster is still served")
 	flags.StringVar(&f.journal, "journal", "", "keep what clients do in this file, secrets included, for seedbed replay")
 	flags.StringVar(&f.trace, "trace", "", "write the trace of the run to this file, one line of JSON per event")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -122,11 +122,8 @@ func (a *app) serveOptions(f *serveFlags, nodes bool, args []string) (*serve.Opt
 
 func (a *app) serve(ctx context.Context, f *serveFlags, o *serve.Options) (err error) {
 	began := time.Now()
-	if err := serve.CheckKubeconfig(f.kubeconfig); err != nil && !(f.force && errors.Is(err, serve.ErrNotOurs)) {
-		if errors.Is(err, serve.ErrNotOurs) {
-			return badInput("--kubeconfig %s: %v; name another, or write --force to overwrite it", f.kubeconfig, err)
-		}
-		return badInput("--kubeconfig: %v", err)
+	if err := checkKubeconfig(ctx, f); err != nil {
+		return err
 	}
 	for _, file := range []struct {
 		flag, path string
@@ -163,6 +160,18 @@ func (a *app) serve(ctx context.Context, f *serveFlags, o *serve.Options) (err e
 	case <-server.Ended():
 	}
 	return a.sayStopped(f, server)
+}
+
+// checkKubeconfig refuses to overwrite what somebody needs, unless it is told to.
+func checkKubeconfig(ctx context.Context, f *serveFlags) error {
+	err := serve.CheckKubeconfig(ctx, f.kubeconfig)
+	switch needed := errors.Is(err, serve.ErrNotOurs) || errors.Is(err, serve.ErrServed); {
+	case err == nil, needed && f.force:
+		return nil
+	case needed:
+		return badInput("--kubeconfig %s: %v; name another, or write --force to overwrite it", f.kubeconfig, err)
+	}
+	return badInput("--kubeconfig: %v", err)
 }
 
 // notServed says why there is no server.

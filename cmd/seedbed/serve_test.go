@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/seedbed-sim/seedbed/scenarios/serve"
 )
 
 // served is a running seedbed serve.
@@ -194,6 +196,8 @@ func TestServeMistakes(t *testing.T) {
 		{[]string{"serve", "--kubeconfig", filepath.Dir(foreign)}, `seedbed: --kubeconfig: read ` + filepath.Dir(foreign) + `: is a directory`},
 		{[]string{"serve", "--journal", "nowhere/j"}, `seedbed: --journal: open nowhere/j: no such file or directory`},
 		{[]string{"ctl"}, `seedbed: say what to do: seedbed ctl status|pause|resume|step|speed|faults|inject|clear|trace|properties`},
+		{[]string{"ctl", "status", "--kubeconfig", foreign}, `seedbed: ` + foreign + ` names no cluster`},
+		{[]string{"ctl", "step", "-5s"}, `seedbed: seedbed ctl step has no flag -5. The flags are --help, --kubeconfig.`},
 		{[]string{"ctl", "status", "--kubeconfig", "nowhere"}, `seedbed: nowhere does not exist; start a cluster with seedbed serve, or name the kubeconfig that it wrote with --kubeconfig`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
@@ -205,6 +209,30 @@ func TestServeMistakes(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A kubeconfig is not taken away from those who use it.
+func TestServeKeepsTheKubeconfigOfARunningCluster(t *testing.T) {
+	s := serving(t, "--bare", "--nodes", "0")
+	want := "seedbed: --kubeconfig " + s.kubeconfig + ": its cluster is still served; name another, or write --force to overwrite it\n"
+	if got := seedbed(t, "serve", "--kubeconfig", s.kubeconfig); got.code != exitBadInput || got.err != want {
+		t.Errorf("exit code %d, %s", got.code, got.err)
+	}
+	t.Setenv("KUBECONFIG", "nowhere"+string(filepath.ListSeparator)+s.kubeconfig)
+	seedbed(t, "ctl", "status").wants(t, exitOK, "cluster   an empty cluster, 0 nodes, seed 0\n")
+
+	config, err := clientcmd.LoadFromFile(s.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Contexts["seedbed"].Namespace = "shop"
+	if err := clientcmd.WriteToFile(*config, s.kubeconfig); err != nil { // as kubectl config does
+		t.Fatal(err)
+	}
+	s.end()
+	if err := serve.CheckKubeconfig(t.Context(), s.kubeconfig); err != nil {
+		t.Errorf("the kubeconfig of a cluster that has ended: %v", err)
 	}
 }
 

@@ -24,17 +24,32 @@ type Client struct {
 // ErrNoSeedbed says that a cluster is there, but not one of this package.
 var ErrNoSeedbed = errors.New("the cluster is not one of seedbed serve")
 
-// Dial returns a client for the cluster of a kubeconfig. Nothing is asked yet.
-func Dial(kubeconfig string) (*Client, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+// Dial returns a client for the cluster of a kubeconfig, or of several that are taken
+// together as kubectl does. Nothing is asked yet.
+func Dial(kubeconfigs ...string) (*Client, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: kubeconfigs}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", kubeconfig, err)
+		return nil, unread(kubeconfigs, err)
 	}
 	client, err := restclient.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", kubeconfig, err)
+		return nil, unread(kubeconfigs, err)
 	}
 	return &Client{http: client, url: strings.TrimSuffix(config.Host, "/")}, nil
+}
+
+// unread says what is wrong with kubeconfigs, and names them once.
+func unread(kubeconfigs []string, err error) error {
+	for _, path := range kubeconfigs {
+		if what, ok := strings.CutPrefix(err.Error(), fmt.Sprintf("error loading config file %q: ", path)); ok {
+			return fmt.Errorf("%s is no kubeconfig: %s", path, what)
+		}
+	}
+	if clientcmd.IsEmptyConfig(err) {
+		return fmt.Errorf("%s names no cluster", strings.Join(kubeconfigs, ", "))
+	}
+	return fmt.Errorf("read %s: %w", strings.Join(kubeconfigs, ", "), err)
 }
 
 // Do makes a request of the debug API: a method, and a path with its query below
