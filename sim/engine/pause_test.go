@@ -92,6 +92,26 @@ func TestCrashWhilePaused(t *testing.T) {
 	}
 }
 
+// What was held back may end the process, or pause it again: its tasks do not go on.
+func TestWhatAResumedProcessIsToldMayStopIt(t *testing.T) {
+	for name, stop := range map[string]func(*Process){"crash": (*Process).Crash, "pause": (*Process).Pause} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			p := w.process("p", func(p *Process, ctx context.Context) {
+				_ = p.Sleep(ctx, second)
+				w.say("went on")
+			})
+			w.at(500*ms, p.Pause)
+			w.at(600*ms, func() { p.Deliver(func(any) { stop(p) }, nil) })
+			w.at(2*second, p.Resume)
+			w.mustRun()
+			if d := cmp.Diff([]string(nil), w.log); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 func TestSkewedClocks(t *testing.T) {
 	w := newWorld(t)
 	day := 24 * time.Hour

@@ -204,14 +204,18 @@ func (p *Process) Resume() {
 		return
 	}
 	p.emit("resume")
-	due := p.inc.held
-	p.inc.held = nil
+	inc := p.inc
+	due := inc.held
+	inc.held = nil
 	for _, h := range due {
-		switch {
-		case h.task != nil:
-			p.e.ready.push(h.task)
+		switch { // what is delivered may end the process, or pause it again
+		case h.task == nil:
+			p.deliver(inc, h.fn, h.arg)
+		case inc.dead:
+		case p.paused:
+			inc.held = append(inc.held, h)
 		default:
-			p.deliver(p.inc, h.fn, h.arg)
+			p.e.ready.push(h.task)
 		}
 	}
 }
