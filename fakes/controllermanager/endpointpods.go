@@ -2,7 +2,6 @@ package controllermanager
 
 import (
 	"encoding/hex"
-	"fmt"
 	"hash/fnv"
 	"maps"
 	"slices"
@@ -106,7 +105,7 @@ func headless(s *corev1.Service) bool {
 // contentHash orders things as the real controllers do.
 func contentHash(v any) string {
 	h := fnv.New128a()
-	fmt.Fprint(h, dump.ForHash(v))
+	_, _ = h.Write([]byte(dump.ForHash(v)))
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -24,10 +24,10 @@ var (
 
 // The types are deprecated, and served and kept all the same.
 type (
-	endpointsObject = corev1.Endpoints       //nolint:staticcheck // see above
-	endpointSubset  = corev1.EndpointSubset  //nolint:staticcheck // see above
-	address         = corev1.EndpointAddress //nolint:staticcheck // see above
-	subsetPort      = corev1.EndpointPort    //nolint:staticcheck // see above
+	endpointsObject = corev1.Endpoints      //nolint:staticcheck // see above
+	endpointSubset  = corev1.EndpointSubset //nolint:staticcheck // see above
+	address         = corev1.EndpointAddress
+	subsetPort      = corev1.EndpointPort
 )
 
 // How Endpoints objects say whose they are.
