@@ -32,15 +32,8 @@ func (c *call) admit(obj, old Object) error {
 			return err
 		}
 	}
-	if pod, ok := obj.(*corev1.Pod); ok && old == nil && c.store.opts.ServiceAccounts {
-		if err := c.admitServiceAccount(pod); err != nil {
-			return err
-		}
-	}
-	if c.ep.Admit != nil && c.req.Subresource == "" {
-		if err := c.ep.Admit(c.rulesContext(), obj, old); err != nil {
-			return err
-		}
+	if err := c.admitByPlugins(obj, old); err != nil {
+		return err
 	}
 	if c.ep.gr.Resource == "pods" && c.req.Subresource == "resize" {
 		registry.LimitResize(c.rulesContext(), obj)
@@ -54,21 +47,52 @@ func (c *call) admit(obj, old Object) error {
 	return c.checkEscalation(obj, old)
 }
 
-// mutate runs the mutating hooks.
+// admitByPlugins runs the built-in plug-ins.
+func (c *call) admitByPlugins(obj, old Object) error {
+	if pod, ok := obj.(*corev1.Pod); ok && old == nil && c.store.opts.ServiceAccounts {
+		if err := c.admitServiceAccount(pod); err != nil {
+			return err
+		}
+	}
+	if c.ep.Admit != nil && c.req.Subresource == "" {
+		return c.ep.Admit(c.rulesContext(), obj, old)
+	}
+	return nil
+}
+
+// hookEnv is what hooks are matched against beside the request.
+func (c *call) hookEnv() admission.Env {
+	return admission.Env{Namespace: c.namespaceLabels, Meets: c.meets}
+}
+
+// mutate runs the mutating hooks. When one has changed the object, the built-in
+// plug-ins have another turn, and hooks that want it.
 func (c *call) mutate(op admission.Operation, obj, old Object) error {
 	if c.store.hooks.Empty() {
 		return nil
 	}
 	review := c.review(op, obj, old)
-	if !c.store.hooks.Wants(review, c.namespaceLabels) {
+	if !c.store.hooks.Wants(review, c.hookEnv()) {
 		return nil
 	}
+	m := c.store.hooks.Mutate()
+	if err := c.mutateOnce(m, review, obj, old); err != nil || !m.Again() {
+		return err
+	}
+	if err := c.admitByPlugins(obj, old); err != nil {
+		return err
+	}
+	return c.mutateOnce(m, review, obj, old)
+}
+
+func (c *call) mutateOnce(m *admission.Mutation, review *admission.Review, obj, old Object) error {
 	restore := c.lend(obj, old)
 	review.Old = c.shownToHooks(old)
-	warnings, asked, err := c.store.hooks.Mutate(review, c.namespaceLabels)
-	c.warnings = append(c.warnings, warnings...)
+	warned := len(m.Warnings)
+	err := m.Round(review, c.hookEnv())
+	c.warnings = append(c.warnings, m.Warnings[warned:]...)
 	restore()
-	if err == nil && asked { // a changed object is decoded again
+	if err == nil && m.Asked { // a changed object is decoded again
 		if _, err = c.coerce(obj); err == nil {
 			c.settle(obj)
 		}
@@ -99,7 +123,7 @@ func (c *call) validateByHooks(op admission.Operation, obj, old Object) error {
 		return nil
 	}
 	review := c.review(op, obj, old)
-	if !c.store.hooks.Wants(review, c.namespaceLabels) {
+	if !c.store.hooks.Wants(review, c.hookEnv()) {
 		return nil
 	}
 	if obj != nil {
@@ -107,7 +131,7 @@ func (c *call) validateByHooks(op admission.Operation, obj, old Object) error {
 		review.Object.SetManagedFields(c.own.owners.Entries())
 		review.Old = c.shownToHooks(old)
 	}
-	warnings, err := c.store.hooks.Validate(review, c.namespaceLabels)
+	warnings, err := c.store.hooks.Validate(review, c.hookEnv())
 	c.warnings = append(c.warnings, warnings...)
 	return err
 }
@@ -121,8 +145,9 @@ func (c *call) admitDelete(old Object) error {
 		return nil
 	}
 	if !c.store.hooks.Empty() {
-		warnings, _, err := c.store.hooks.Mutate(c.review(admission.Delete, nil, old), c.namespaceLabels)
-		c.warnings = append(c.warnings, warnings...)
+		m := c.store.hooks.Mutate()
+		err := m.Round(c.review(admission.Delete, nil, old), c.hookEnv())
+		c.warnings = append(c.warnings, m.Warnings...)
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,13 @@ func (c *call) admitPart(op admission.Operation, obj, old Object, kind schema.Gr
 	if c.store.hooks.Empty() {
 		return nil
 	}
-	warnings, _, err := c.store.hooks.Mutate(c.partReview(op, obj, old, kind), c.namespaceLabels)
-	c.warnings = append(c.warnings, warnings...)
+	m := c.store.hooks.Mutate()
+	review := c.partReview(op, obj, old, kind)
+	err := m.Round(review, c.hookEnv())
+	if err == nil && m.Again() {
+		err = m.Round(review, c.hookEnv())
+	}
+	c.warnings = append(c.warnings, m.Warnings...)
 	return err
 }
 
@@ -30,7 +35,7 @@ func (c *call) validatePart(op admission.Operation, obj, old Object, kind schema
 	if c.store.hooks.Empty() {
 		return nil
 	}
-	warnings, err := c.store.hooks.Validate(c.partReview(op, obj, old, kind), c.namespaceLabels)
+	warnings, err := c.store.hooks.Validate(c.partReview(op, obj, old, kind), c.hookEnv())
 	c.warnings = append(c.warnings, warnings...)
 	return err
 }

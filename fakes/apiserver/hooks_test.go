@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	registrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -98,4 +99,62 @@ func TestRule15AHookMayUseTheServer(t *testing.T) {
 	got := a.patch(configMaps, "a", `{"data":{"n":"2"}}`).(*corev1.ConfigMap)
 	equal(t, "both writes", got.Data, map[string]string{"n": "2", "between": "1"})
 	equal(t, "calls", calls, 3)
+}
+
+// TestRule15HooksHaveConditions has the texts of a real server. A condition that is
+// false wins over one that fails.
+func TestRule15HooksHaveConditions(t *testing.T) {
+	const forbidden = `configmaps "a" is forbidden: `
+	for _, c := range []struct {
+		expressions []string
+		ignore      bool
+		text        string // of the refusal; empty: the hook is not asked
+	}{
+		{[]string{"object.metadata.name.startsWith('a')", "request.operation == 'CREATE'"}, false, `admission webhook "h.example.com" denied the request: no`},
+		{[]string{"object.data.k == '2'"}, false, ""},
+		{[]string{"request.dryRun"}, false, ""},
+		{[]string{"object.data.missing == 'x'"}, false, forbidden + `expression 'object.data.missing == 'x'' resulted in error: no such key: missing`},
+		{[]string{"object.data.missing == 'x'"}, true, ""},
+		{[]string{"object.data.missing == 'x'", "false"}, false, ""},
+		{[]string{"object.data.missing == 'x'", "object.data.other == 'x'"}, false, forbidden +
+			`[expression 'object.data.missing == 'x'' resulted in error: no such key: missing, expression 'object.data.other == 'x'' resulted in error: no such key: other]`},
+		{[]string{"!authorizer.group('').resource('secrets').check('get').allowed()"}, false, ""},
+	} {
+		a := newAPI(t)
+		h := admission.Hook{Name: "h.example.com", Match: onConfigMaps, Ignore: c.ignore, Validate: func(*admission.Review) admission.Answer { return admission.Deny("no") }}
+		for _, e := range c.expressions {
+			h.Conditions = append(h.Conditions, registrationv1.MatchCondition{Name: "c", Expression: e})
+		}
+		a.Store().Hook(h)
+		create := a.request(apiserver.Create, configMaps, "", body(configMap("a", data("k", "1"))))
+		if c.text == "" {
+			a.must(create)
+			continue
+		}
+		a.refused(create, 403, "Forbidden", c.text)
+	}
+}
+
+// TestRule15PluginsFollowHooks: what a hook adds gets from the built-in plug-ins what
+// was there before has got already, and hooks that want it see the object again.
+func TestRule15PluginsFollowHooks(t *testing.T) {
+	a := newAPI(t, func(o *apiserver.Options) { o.ServiceAccounts = true })
+	a.create(serviceAccounts, &corev1.ServiceAccount{ObjectMeta: configMap("default").ObjectMeta})
+	onPods := onConfigMaps
+	onPods.Resources = []string{"pods"}
+	var seen []int
+	a.Store().Hook(admission.Hook{Name: "counts.example.com", Match: onPods, Reinvoke: true, Mutate: func(r *admission.Review) admission.Answer {
+		seen = append(seen, len(r.Object.(*corev1.Pod).Spec.Containers))
+		return admission.Answer{}
+	}})
+	a.Store().Hook(admission.Hook{Name: "adds.example.com", Match: onPods, Mutate: func(r *admission.Review) admission.Answer {
+		p := r.Object.(*corev1.Pod)
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "sidecar", Image: "i"})
+		return admission.Answer{}
+	}})
+	got := a.create(pods, pod("p", "")).(*corev1.Pod)
+	equal(t, "containers that the first hook saw", seen, []int{1, 2})
+	for _, c := range got.Spec.Containers {
+		equal(t, "mounts of "+c.Name, len(c.VolumeMounts), 1)
+	}
 }

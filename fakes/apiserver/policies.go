@@ -9,6 +9,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -69,12 +70,36 @@ func (c *call) validateByPolicies(r *admission.Review) error {
 	if exemptFromPolicies(c.ep.gr) {
 		return nil
 	}
-	kind := r.Kind
-	a := kadmission.NewAttributesRecord(c.shown(r.Object, kind), c.shown(r.Old, kind), kind, r.Namespace, r.Name, r.Resource, r.Subresource,
-		kadmission.Operation(r.Operation), r.Options, r.DryRun, c.info())
-	warnings, err := policy.Validate(a, policySource{c})
+	warnings, err := policy.Validate(c.attributes(r), policySource{c})
 	c.warnings = append(c.warnings, warnings...)
 	return err
+}
+
+// attributes are a review as expressions see it.
+func (c *call) attributes(r *admission.Review) kadmission.Attributes {
+	return kadmission.NewAttributesRecord(c.shown(r.Object, r.Kind), c.shown(r.Old, r.Kind), r.Kind, r.Namespace, r.Name, r.Resource, r.Subresource,
+		kadmission.Operation(r.Operation), r.Options, r.DryRun, c.info())
+}
+
+// meets reports whether a request meets the conditions of a hook.
+func (c *call) meets(h *admission.Hook, r *admission.Review) (bool, error) {
+	known, ok := c.store.conditions.Load(h)
+	if !ok {
+		failure := registrationv1.Fail
+		if h.Ignore {
+			failure = registrationv1.Ignore
+		}
+		compiled, err := policy.CompileConditions(h.Conditions, failure, h.Name)
+		if err != nil {
+			return false, apierrors.NewInternalError(err)
+		}
+		known, _ = c.store.conditions.LoadOrStore(h, compiled)
+	}
+	met, err := known.(*policy.Conditions).Meets(c.attributes(r), celAuthorizer{c})
+	if err != nil {
+		return false, apierrors.NewForbidden(r.Resource.GroupResource(), r.Name, err)
+	}
+	return met, nil
 }
 
 // exemptFromPolicies says what policies must not get in the way of: themselves, and

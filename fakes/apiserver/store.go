@@ -35,9 +35,10 @@ type Store struct {
 	hooks  admission.Chain
 	ledger apply.Ledger // of who owns which fields
 
-	policies policies
-	issuer   *tokens.Issuer
-	trusted  map[string]*User // bearer tokens beside those of the issuer
+	policies   policies
+	conditions sync.Map // *admission.Hook → *policy.Conditions
+	issuer     *tokens.Issuer
+	trusted    map[string]*User // bearer tokens beside those of the issuer
 
 	definitions definitions
 	resources   sync.Map // *registry.Entry → *Resource, of the entries that were asked for

@@ -3,7 +3,8 @@
 // a refusal reads as a webhook's does.
 //
 // A [Chain] holds hooks. The server asks it twice on a create or update, first
-// the mutating hooks in order, then, after the object has been validated, the
-// validating ones; on a delete once, with both. Webhook configuration objects
+// the mutating hooks in order, some of them again if later ones have changed the
+// object, then, after the object has been validated, the validating ones; on a delete
+// once, with both. Webhook configuration objects
 // are not involved: a hook carries its own [Match].
 package admission

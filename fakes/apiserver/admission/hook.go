@@ -1,8 +1,10 @@
 package admission
 
 import (
+	"fmt"
 	"strings"
 
+	registrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -63,7 +65,15 @@ func Deny(message string) Answer {
 	return Answer{Denied: true, Status: metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: message}}
 }
 
-// Hook is one admission webhook.
+// TimedOut returns the answer of a webhook at an address that has not answered within
+// its timeoutSeconds. A hook in process takes no time, so it says itself when it is
+// to be late.
+func TimedOut(address string, seconds int) Answer {
+	return Answer{Err: fmt.Errorf("Post %q: context deadline exceeded", fmt.Sprintf("%s?timeout=%ds", address, seconds))}
+}
+
+// Hook is one admission webhook. A real one must have no side effects, at least in a
+// dry run, so it is asked in dry runs as well; see [Review].DryRun.
 type Hook struct {
 	// Name is shown to whoever is refused. It should be a domain of three parts.
 	Name string
@@ -76,6 +86,14 @@ type Hook struct {
 
 	// Ignore lets requests pass if the hook cannot be asked.
 	Ignore bool
+
+	// Conditions in CEL must all be true of a request for the hook to be asked: its
+	// matchConditions.
+	Conditions []registrationv1.MatchCondition
+
+	// Reinvoke lets Mutate be asked a second time if hooks after it have changed the
+	// object: the reinvocationPolicy IfNeeded.
+	Reinvoke bool
 }
 
 // Match says which requests a hook is asked about. Empty lists match nothing

@@ -32,7 +32,7 @@ func hooksOf(config []byte) ([]admission.Hook, error) {
 	}
 	var hooks []admission.Hook
 	add := func(name string, client registrationv1.WebhookClientConfig, rules []registrationv1.RuleWithOperations,
-		namespaces *metav1.LabelSelector, policy *registrationv1.FailurePolicyType, mutating bool) error {
+		namespaces *metav1.LabelSelector, policy *registrationv1.FailurePolicyType, conditions []registrationv1.MatchCondition, again *registrationv1.ReinvocationPolicyType, mutating bool) error {
 		address, err := url.Parse(*client.URL)
 		if err != nil {
 			return fmt.Errorf("webhook %s: %w", name, err)
@@ -43,7 +43,10 @@ func hooksOf(config []byte) ([]admission.Hook, error) {
 		}
 		ask := func(r *admission.Review) admission.Answer { return callWebhook(address.Path, r, mutating) }
 		for _, rule := range rules {
-			hook := admission.Hook{Name: name, Match: match(rule, selector), Ignore: policy != nil && *policy == registrationv1.Ignore}
+			hook := admission.Hook{
+				Name: name, Match: match(rule, selector), Ignore: policy != nil && *policy == registrationv1.Ignore,
+				Conditions: conditions, Reinvoke: again != nil && *again == registrationv1.IfNeededReinvocationPolicy,
+			}
 			if mutating {
 				hook.Mutate = ask
 			} else {
@@ -56,13 +59,13 @@ func hooksOf(config []byte) ([]admission.Hook, error) {
 	switch config := obj.(type) {
 	case *registrationv1.ValidatingWebhookConfiguration:
 		for _, w := range config.Webhooks {
-			if err := add(w.Name, w.ClientConfig, w.Rules, w.NamespaceSelector, w.FailurePolicy, false); err != nil {
+			if err := add(w.Name, w.ClientConfig, w.Rules, w.NamespaceSelector, w.FailurePolicy, w.MatchConditions, nil, false); err != nil {
 				return nil, err
 			}
 		}
 	case *registrationv1.MutatingWebhookConfiguration:
 		for _, w := range config.Webhooks {
-			if err := add(w.Name, w.ClientConfig, w.Rules, w.NamespaceSelector, w.FailurePolicy, true); err != nil {
+			if err := add(w.Name, w.ClientConfig, w.Rules, w.NamespaceSelector, w.FailurePolicy, w.MatchConditions, w.ReinvocationPolicy, true); err != nil {
 				return nil, err
 			}
 		}
