@@ -120,3 +120,9 @@ func fieldError(err error, expression string, p *field.Path) *field.Error {
 		return field.InternalError(p, known)
 	}
 }
+
+// CheckCondition compiles a match condition of a webhook, as validation does.
+func CheckCondition(m admissionv1.MatchCondition, p *field.Path) field.ErrorList {
+	c := checker{declared: cel.OptionalVariableDeclarations{HasAuthorizer: true}}
+	return c.compile(cel.NewCompiler(environments()), &matchconditions.MatchCondition{Expression: m.Expression}, c.declared, p)
+}

@@ -1,8 +1,6 @@
 package registry
 
 import (
-	"strings"
-
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -27,11 +25,17 @@ var mutatingWebhooks = &Kind{
 		}
 	},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
-		var errs field.ErrorList
-		for i, h := range obj.(*admissionv1.MutatingWebhookConfiguration).Webhooks {
-			errs = append(errs, validateHook(h.Name, &h.ClientConfig, h.SideEffects, field.NewPath("webhooks").Index(i))...)
+		hooks := obj.(*admissionv1.MutatingWebhookConfiguration).Webhooks
+		all := make([]anyWebhook, len(hooks))
+		for i := range hooks {
+			h := &hooks[i]
+			all[i] = anyWebhook{
+				name: h.Name, config: &h.ClientConfig, rules: h.Rules, failure: h.FailurePolicy, match: h.MatchPolicy, effects: h.SideEffects,
+				timeout: h.TimeoutSeconds, versions: h.AdmissionReviewVersions, namespaces: h.NamespaceSelector, objects: h.ObjectSelector,
+				conditions: h.MatchConditions, again: h.ReinvocationPolicy,
+			}
 		}
-		return errs
+		return validateHooks(all)
 	},
 }
 
@@ -50,11 +54,17 @@ var validatingWebhooks = &Kind{
 		}
 	},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
-		var errs field.ErrorList
-		for i, h := range obj.(*admissionv1.ValidatingWebhookConfiguration).Webhooks {
-			errs = append(errs, validateHook(h.Name, &h.ClientConfig, h.SideEffects, field.NewPath("webhooks").Index(i))...)
+		hooks := obj.(*admissionv1.ValidatingWebhookConfiguration).Webhooks
+		all := make([]anyWebhook, len(hooks))
+		for i := range hooks {
+			h := &hooks[i]
+			all[i] = anyWebhook{
+				name: h.Name, config: &h.ClientConfig, rules: h.Rules, failure: h.FailurePolicy, match: h.MatchPolicy, effects: h.SideEffects,
+				timeout: h.TimeoutSeconds, versions: h.AdmissionReviewVersions, namespaces: h.NamespaceSelector, objects: h.ObjectSelector,
+				conditions: h.MatchConditions,
+			}
 		}
-		return errs
+		return validateHooks(all)
 	},
 }
 
@@ -73,25 +83,18 @@ func defaultHook(failure **admissionv1.FailurePolicyType, match **admissionv1.Ma
 	}
 }
 
-func validateHook(name string, config *admissionv1.WebhookClientConfig, effects *admissionv1.SideEffectClass, p *field.Path) field.ErrorList {
+func validateHooks(all []anyWebhook) field.ErrorList {
 	var errs field.ErrorList
-	switch {
-	case name == "":
-		errs = append(errs, field.Required(p.Child("name"), ""))
-	case strings.Count(name, ".") < 2 || !plainSubdomain(name):
-		errs = append(errs, field.Invalid(p.Child("name"), name, "should be a domain with at least three segments separated by dots"))
-	}
-	if config.URL != nil {
-		scheme, _, _ := strings.Cut(*config.URL, ":")
-		if scheme != "https" {
-			errs = append(errs, field.Invalid(p.Child("clientConfig", "url"), scheme, "'https' is the only allowed URL scheme; desired format: https://host[/path]"))
+	seen := map[string]bool{}
+	for i := range all {
+		p := field.NewPath("webhooks").Index(i)
+		errs = append(errs, all[i].validate(p)...)
+		if name := all[i].name; name != "" {
+			if seen[name] {
+				errs = append(errs, field.Duplicate(p.Child("name"), name))
+			}
+			seen[name] = true
 		}
-	} else if config.Service == nil {
-		errs = append(errs, field.Required(p.Child("clientConfig"), "exactly one of url or service is required"))
 	}
-	p = p.Child("sideEffects")
-	if effects == nil {
-		return append(errs, field.Required(p, `must specify one of "None", "NoneOnDryRun"`))
-	}
-	return append(errs, oneOf(p, *effects, admissionv1.SideEffectClassNone, admissionv1.SideEffectClassNoneOnDryRun)...)
+	return errs
 }
