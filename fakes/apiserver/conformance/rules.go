@@ -272,10 +272,16 @@
 //	      TestRule14StatusIsPartOfTheObjectOrNot
 //	   schemas validate
 //	      dev-123-crd-validation
+//	      TestWhatARealServerTells
+//	   what an apply says are the numbers of JSON
+//	      TestRule14AppliedNumbersAreIntegers
 //	   versions
 //	      dev-124-crd-multi-version
 //	   deletion takes the objects along
 //	      dev-127-crd-deletion
+//	   watches end with their definition, and with a change of it
+//	      TestRule14WatchesEndWithTheirDefinition
+//	      TestRule14ChangedDefinitionsEndWatches
 //	   selectable fields and columns
 //	      dev-129-crd-selectable-fields-and-columns
 //
@@ -288,6 +294,15 @@
 //	   failures and warnings
 //	      dev-133-webhook-failures-and-warnings
 //	      TestRule15RefusalsReadAsThoseOfWebhooks
+//	   webhooks have conditions, and may be asked again
+//	      TestRule15HooksHaveConditions
+//	      TestReinvocation
+//	      TestRule15PluginsFollowHooks
+//	   what subresources take is shown to webhooks and policies
+//	      TestRule15HooksSeeWhatSubresourcesTake
+//	      TestRule15PoliciesSeeWhatSubresourcesTake
+//	   configurations are checked
+//	      TestRule15BadWebhookConfigurations
 //	   policies
 //	      dev-135-validating-admission-policy
 //

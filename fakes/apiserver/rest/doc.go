@@ -18,7 +18,7 @@
 //	              watch.go a stream of events
 //
 // What names no resource is in documents.go: discovery.go and aggregated.go say
-// what is served, openapi.go what it looks like.
+// what is served, openapi.go and openapidocs.go what it looks like.
 //
 // What is right or wrong about a request is decided by the server behind it; this
 // package refuses only what never gets there: bad paths (404), content types
