@@ -26,6 +26,7 @@ type Agents struct {
 const (
 	scheduleTime = 10 * time.Millisecond
 	startTime    = time.Second
+	stopTime     = time.Second
 )
 
 var (

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,8 +101,8 @@ func (a *agents) address(p *corev1.Pod) {
 	p.Status.PodIP, p.Status.PodIPs = ip, []corev1.PodIP{{IP: ip}}
 }
 
-// terminate lets the kubelet end a Pod once its grace is over. No process of a
-// simulated container heeds SIGTERM.
+// terminate lets the kubelet end a Pod: when its containers have ended, or when its
+// grace is over.
 func (a *agents) terminate(key types.NamespacedName, s *podState) {
 	s.start.Cancel()
 	s.start = engine.Timer{}
@@ -110,7 +111,19 @@ func (a *agents) terminate(key types.NamespacedName, s *podState) {
 		return // nodeHeard tries again
 	}
 	left := s.pod.DeletionTimestamp.Sub(a.c.eng.Now())
-	s.kill = a.c.eng.After(left, func(any) { a.end(key) }, nil)
+	s.kill = a.c.eng.After(min(left, stopping(s.pod)), func(any) { a.end(key) }, nil)
+}
+
+// stopping is how long the containers of a Pod take to end: they sleep where their
+// preStop hooks say so, and then heed SIGTERM.
+func stopping(p *corev1.Pod) time.Duration {
+	var sleep time.Duration
+	for i := range p.Spec.Containers {
+		if l := p.Spec.Containers[i].Lifecycle; l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
+			sleep = max(sleep, time.Duration(l.PreStop.Sleep.Seconds)*time.Second)
+		}
+	}
+	return sleep + stopTime
 }
 
 // end deletes the object of a Pod whose containers have ended. Finalizers may hold

@@ -50,13 +50,13 @@ func TestAgentsRunAPodAndEndIt(t *testing.T) {
 		l.sayPod("web")
 		l.must(l.c.Admin().Delete(context.Background(), pod("web"), client.GracePeriodSeconds(5)))
 	})
-	l.at(6*time.Second, func() { l.sayPod("web") })
-	l.at(8*time.Second, func() { l.sayPod("web") })
+	l.at(2900*time.Millisecond, func() { l.sayPod("web") })
+	l.at(3100*time.Millisecond, func() { l.sayPod("web") })
 	l.run(10*time.Second,
 		`20: web: Pending on "node-1"`,
 		`2000: web: Running on "node-1" at 10.244.0.1, ready true`,
-		`6000: web: Running on "node-1" at 10.244.0.1, ready true`,
-		`8000: web: pods "web" not found`,
+		`2900: web: Running on "node-1" at 10.244.0.1, ready true`,
+		`3100: web: pods "web" not found`,
 	)
 	var events corev1.EventList
 	l.must(l.c.Admin().List(context.Background(), &events))
@@ -67,6 +67,35 @@ func TestAgentsRunAPodAndEndIt(t *testing.T) {
 	if fmt.Sprint(reasons) != "[Scheduled Pulled Created Started]" {
 		t.Errorf("events: %v", reasons)
 	}
+}
+
+// A preStop hook that sleeps is waited for, as long as the grace lasts.
+func TestAgentsWaitForHooksWithinTheGrace(t *testing.T) {
+	l := newLab(t, cluster.Config{Agents: &cluster.Agents{}})
+	sleeps := func(p *corev1.Pod) {
+		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 10}}}
+	}
+	l.at(0, func() {
+		l.must(l.c.Admin().Create(context.Background(), pod("patient", sleeps)))
+		l.must(l.c.Admin().Create(context.Background(), pod("hasty", sleeps)))
+	})
+	l.at(2*time.Second, func() {
+		l.must(l.c.Admin().Delete(context.Background(), pod("patient")))
+		l.must(l.c.Admin().Delete(context.Background(), pod("hasty"), client.GracePeriodSeconds(5)))
+	})
+	for _, at := range []int{6500, 7500, 12500, 13500} {
+		l.at(time.Duration(at)*time.Millisecond, func() { l.sayPod("patient"); l.sayPod("hasty") })
+	}
+	l.run(20*time.Second,
+		`6500: patient: Running on "node-1" at 10.244.0.1, ready true`,
+		`6500: hasty: Running on "node-2" at 10.244.0.2, ready true`,
+		`7500: patient: Running on "node-1" at 10.244.0.1, ready true`,
+		`7500: hasty: pods "hasty" not found`,
+		`12500: patient: Running on "node-1" at 10.244.0.1, ready true`,
+		`12500: hasty: pods "hasty" not found`,
+		`13500: patient: pods "patient" not found`,
+		`13500: hasty: pods "hasty" not found`,
+	)
 }
 
 func TestSchedulerSpreadsAndSaysWhyItCannot(t *testing.T) {
