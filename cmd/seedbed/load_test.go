@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,6 +37,7 @@ const (
 	loadPods    = 10_000
 	loadWatches = 200
 	loadWrites  = 200
+	loadUnread  = 6_000 // events that a watch is sent which is never read
 )
 
 // figures are what one server makes of the load.
@@ -44,6 +46,7 @@ type figures struct {
 	start         time.Duration // from nothing until it answers
 	full          time.Duration // from then until all pods are there
 	idle, held    int           // MiB, before and after the pods and watches
+	unread        int           // MiB, after the events that nobody reads
 	list          time.Duration // median, all pods, protobuf
 	listJSON      time.Duration
 	fanOut, worst time.Duration // from a write until all watches have seen it: median, slowest
@@ -60,10 +63,10 @@ func TestLoad(t *testing.T) {
 	ours := loadServed(t)
 	theirs := loadReal(t)
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(out, "\n%d pods, %d watches\tstart\tpods there after\tmemory idle\tmemory held\tlist\tlist as JSON\tfan-out\tslowest\tevents/s\t\n", loadPods, loadWatches)
+	fmt.Fprintf(out, "\n%d pods, %d watches\tstart\tpods there after\tmemory idle\tmemory held\tunread events\tlist\tlist as JSON\tfan-out\tslowest\tevents/s\t\n", loadPods, loadWatches)
 	for _, f := range []*figures{ours, theirs} {
-		fmt.Fprintf(out, "%s\t%.2f s\t%.1f s\t%d MiB\t%d MiB\t%d ms\t%d ms\t%.1f ms\t%.1f ms\t%.0f\t\n", f.name,
-			f.start.Seconds(), f.full.Seconds(), f.idle, f.held, f.list.Milliseconds(), f.listJSON.Milliseconds(),
+		fmt.Fprintf(out, "%s\t%.2f s\t%.1f s\t%d MiB\t%d MiB\t%d MiB\t%d ms\t%d ms\t%.1f ms\t%.1f ms\t%.0f\t\n", f.name,
+			f.start.Seconds(), f.full.Seconds(), f.idle, f.held, f.unread, f.list.Milliseconds(), f.listJSON.Milliseconds(),
 			float64(f.fanOut.Microseconds())/1000, float64(f.worst.Microseconds())/1000, f.events)
 	}
 	if err := out.Flush(); err != nil {
@@ -144,7 +147,16 @@ func (f *figures) measure(t *testing.T, config *restclient.Config, began time.Ti
 	f.listJSON = median(5, func() { f.read(t, kubernetes.NewForConfigOrDie(config)) })
 
 	stuck := neverRead(t, config)
-	defer stuck()
+	defer stuck.Close()
+	f.fan(t, client, memory)
+	f.overtake(t, client, stuck)
+	f.unread = memory()
+}
+
+// fan opens the watches, and measures how long they take to see what is written.
+func (f *figures) fan(t *testing.T, client kubernetes.Interface, memory func() int) {
+	t.Helper()
+	ctx := t.Context()
 	var seen atomic.Int64
 	var watches sync.WaitGroup
 	watching, leave := context.WithCancel(ctx)
@@ -157,18 +169,14 @@ func (f *figures) measure(t *testing.T, config *restclient.Config, began time.Ti
 		}
 		watches.Go(func() {
 			for ev := range w.ResultChan() {
-				if ev.Type == "MODIFIED" {
+				// Kubelets, where there are some, write to pods too.
+				if p, ok := ev.Object.(*corev1.Pod); ok && ev.Type == "MODIFIED" && p.Labels["n"] != "" {
 					seen.Add(1)
 				}
 			}
 		})
 	}
-	write := func(i int) {
-		patch := fmt.Appendf(nil, `{"metadata":{"labels":{"n":"%d"}}}`, time.Now().UnixNano())
-		if _, err := client.CoreV1().Pods("load").Patch(ctx, podName(i), types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			t.Error(err)
-		}
-	}
+	write := func(i int) { label(t, client, i) }
 	all := func(n int64) { // waits until all watches have seen so many writes
 		for seen.Load() < n*loadWatches && !t.Failed() {
 			runtime.Gosched()
@@ -199,6 +207,38 @@ func (f *figures) measure(t *testing.T, config *restclient.Config, began time.Ti
 	all(before/loadWatches + loadWrites/8*8)
 	f.events = float64(loadWrites/8*8*loadWatches) / time.Since(at).Seconds()
 	f.held = memory()
+}
+
+// label writes to a pod.
+func label(t *testing.T, client kubernetes.Interface, i int) {
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"n":"%d"}}}`, time.Now().UnixNano())
+	if _, err := client.CoreV1().Pods("load").Patch(t.Context(), podName(i), types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// overtake writes more than a server keeps for a watch, and then reads the one that has
+// not been read. Its stream ends, and nobody says why: whoever watches again from there
+// is told.
+func (f *figures) overtake(t *testing.T, client kubernetes.Interface, unread io.Reader) {
+	t.Helper()
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := range loadUnread / 8 {
+				label(t, client, w*1000+i)
+			}
+		})
+	}
+	writers.Wait()
+	text, err := io.ReadAll(unread) // an error is an end, too
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s: a watch that is never read goes on for ever", f.name)
+	}
+	if bytes.Contains(text, []byte(`{"type":"ERROR"`)) {
+		t.Errorf("%s: a watch that is never read ends with an ERROR event: %s", f.name, text[max(0, len(text)-500):])
+	}
+	t.Logf("%s: the watch that was not read ends with %v after %d KiB", f.name, err, len(text)>>10)
 }
 
 func podName(i int) string { return fmt.Sprintf("load-%05d", i) }
@@ -255,21 +295,26 @@ func median(n int, do func()) time.Duration {
 }
 
 // neverRead opens a watch of everything and does not read it.
-func neverRead(t *testing.T, config *restclient.Config) (end func()) {
+func neverRead(t *testing.T, config *restclient.Config) io.ReadCloser {
 	client, err := restclient.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := client.Get(strings.TrimSuffix(config.Host, "/") + "/api/v1/pods?watch=true")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(config.Host, "/")+"/api/v1/pods?watch=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatalf("a watch that is never read: %v", err)
 	}
-	end = func() { _ = resp.Body.Close() }
 	if resp.StatusCode != http.StatusOK {
-		end()
+		_ = resp.Body.Close()
 		t.Fatalf("a watch that is never read: %s", resp.Status)
 	}
-	return end
+	return resp.Body
 }
 
 // resident is the memory of a process in MiB.
