@@ -49,6 +49,11 @@ func (c *call) insert(obj Object) (*Response, error) {
 	if err := c.placeIn(obj); err != nil {
 		return nil, err
 	}
+	if c.ep.Begin != nil {
+		if err := c.ep.Begin(c.rulesContext(), obj, nil); err != nil {
+			return nil, err
+		}
+	}
 	c.ep.BeforeCreate(c.rulesContext(), obj)
 	if err := c.validateNew(obj); err != nil {
 		return nil, err

@@ -30,10 +30,15 @@ type target struct {
 
 	// creates says that a missing object may be made by a PUT.
 	creates bool
+
+	// whole says that the target is the object itself, for which the kind may
+	// allocate, and warn.
+	whole bool
 }
 
 var mainTarget = target{
 	creates: true,
+	whole:   true,
 	prepare: func(c *call, obj, old Object) (Object, bool) {
 		return obj, c.ep.BeforeUpdate(c.rulesContext(), obj, old)
 	},
@@ -138,6 +143,11 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		return nil, err
 	}
 	obj.SetGeneration(old.GetGeneration())
+	if t.whole && c.ep.Begin != nil {
+		if err := c.ep.Begin(c.rulesContext(), obj, old); err != nil {
+			return nil, err
+		}
+	}
 	obj, same := t.prepare(c, obj, old)
 	carry(obj, old)
 	if err := c.validateChange(t, obj, old, same); err != nil {
@@ -205,7 +215,7 @@ func (c *call) validateChange(t *target, obj, old Object, same bool) error {
 	if len(errs) > 0 {
 		return c.errInvalid(obj, tidy(errs))
 	}
-	if c.ep.Warn != nil {
+	if t.whole && c.ep.Warn != nil {
 		c.warnings = append(c.warnings, c.ep.Warn(obj, old)...)
 	}
 	if c.ep.Canonicalize != nil {

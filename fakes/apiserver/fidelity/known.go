@@ -34,12 +34,6 @@ func newKnown(list []KnownDifference) *KnownDifferences {
 // knownDifferences is everything in which the fake is allowed to differ.
 var knownDifferences = []KnownDifference{
 	{
-		Reason: "managed fields are not tracked yet",
-		Match: func(_ *conformance.Step, d conformance.Difference) bool {
-			return strings.Contains(d.Field, "managedFields")
-		},
-	},
-	{
 		Reason: "a column of a table tells an age in seconds, and the clocks of two servers are not read at the same instant",
 		Match: func(_ *conformance.Step, d conformance.Difference) bool {
 			return strings.Contains(d.Field, ".cells[") && age.MatchString(d.Want) && age.MatchString(d.Got)

@@ -8,8 +8,8 @@
 // that is the same for all kinds:
 //
 //	decode   → Default
-//	create   → Admit → PrepareCreate → Validate → Canonicalize
-//	update   → Admit → PrepareUpdate → ValidateUpdate → Canonicalize
+//	create   → Admit → Begin → PrepareCreate → Validate → Canonicalize
+//	update   → Admit → Begin → PrepareUpdate → ValidateUpdate → Canonicalize
 //	/status  → Status.Prepare → Status.Validate
 //	delete   → Grace
 //

@@ -65,6 +65,10 @@ type Kind struct {
 	// refuse. Old is nil on create.
 	Admit func(c *Context, obj, old Object) error
 
+	// Begin allocates what a write needs, and fails if that cannot be had. It runs
+	// before anything is prepared or validated. Old is nil on create.
+	Begin func(c *Context, obj, old Object) error
+
 	PrepareCreate func(c *Context, obj Object)
 	PrepareUpdate func(c *Context, obj, old Object)
 

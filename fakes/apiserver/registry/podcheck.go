@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -70,6 +71,14 @@ func oneOf[T ~string](p *field.Path, value T, allowed ...T) field.ErrorList {
 	}
 	if value == "" {
 		return field.ErrorList{field.Required(p, "")}
+	}
+	return field.ErrorList{field.NotSupported(p, value, allowed)}
+}
+
+// supported is oneOf for values of which the empty one is merely another wrong one.
+func supported[T ~string](p *field.Path, value T, allowed ...T) field.ErrorList {
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return field.ErrorList{field.NotSupported(p, value, allowed)}
 }
