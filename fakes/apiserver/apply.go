@@ -7,7 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/apply"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
@@ -61,8 +62,11 @@ func (c *call) merged(old Object) (Object, error) {
 	}
 	obj, err := c.ep.stored(u, c.ep.Version)
 	if err != nil {
-		return nil, err
+		gvk := config.GroupVersionKind()
+		return nil, fmt.Errorf("failed to convert new object (%s/%s; %v) to proper version: unable to convert unstructured object to %v: %w",
+			config.GetNamespace(), config.GetName(), gvk, gvk, err)
 	}
+	c.raw = c.ep.Custom && storesEmpty(obj)
 	if _, err := c.coerce(obj); err != nil {
 		return nil, err
 	}
@@ -71,6 +75,29 @@ func (c *call) merged(old Object) (Object, error) {
 		c.ep.Shape().Adopt(obj, old)
 	}
 	return obj, nil
+}
+
+// storesEmpty reports whether obj has empty lists or maps in its metadata: they are
+// stored, but not read.
+func storesEmpty(obj Object) bool {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	for _, member := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
+		switch v := metadata[member].(type) {
+		case map[string]any:
+			if len(v) == 0 {
+				return true
+			}
+		case []any:
+			if len(v) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unmerged is what an apply that changes nothing makes of old.
@@ -90,7 +117,7 @@ func (c *call) forced() bool { return c.req.Force != nil && *c.req.Force }
 // configuration reads the body of an apply.
 func (c *call) configuration() (*unstructured.Unstructured, error) {
 	config := &unstructured.Unstructured{Object: map[string]any{}}
-	if err := yaml.Unmarshal(c.req.Body, &config.Object); err != nil {
+	if err := utilyaml.Unmarshal(c.req.Body, &config.Object); err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	if config.Object == nil {
@@ -125,6 +152,9 @@ func (c *call) putApplied(t *target, obj, old Object) (*Response, error) {
 		return c.putPatched(t, obj, old)
 	}
 	if err := c.checkNames(obj); err != nil {
+		return nil, err
+	}
+	if _, err := parseVersion(obj.GetResourceVersion()); err != nil {
 		return nil, err
 	}
 	c.creating = true

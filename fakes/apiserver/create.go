@@ -61,6 +61,11 @@ func (c *call) insert(obj Object) (*Response, error) {
 	if err := c.mayCreate(); err != nil {
 		return nil, err
 	}
+	if c.ep.Review != nil {
+		if err := c.ep.Review(c.rulesContext(), obj); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.validateByHooks(admission.Create, obj, nil); err != nil {
 		return nil, err
 	}
@@ -74,6 +79,7 @@ func (c *call) insert(obj Object) (*Response, error) {
 		}
 		obj.SetResourceVersion("")
 	}
+	c.settleRaw(obj)
 	c.ep.Shape().Normalize(obj)
 	if err := c.checkSize(obj); err != nil {
 		return nil, err
@@ -84,6 +90,13 @@ func (c *call) insert(obj Object) (*Response, error) {
 		return nil, err
 	}
 	return c.answer(http.StatusCreated, obj, mark), nil
+}
+
+// settleRaw makes obj, which is valid, what it is when it is read again.
+func (c *call) settleRaw(obj Object) {
+	if c.ep.Settle != nil && c.ep.Settle(obj) {
+		c.raw = true
+	}
 }
 
 // pickName gives obj a name that is free now.

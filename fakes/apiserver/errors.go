@@ -61,10 +61,32 @@ func errTooLarge(wanted, visible uint64) error {
 
 // errPrecondition is a conflict that the storage layer finds.
 func (c *call) errPrecondition(k store.Key, what, wanted, found string) error {
-	key := "/registry/" + c.ep.Plural + "/" + k.String()
+	key := "/" + storagePrefix(c.ep) + "/" + k.String()
+	if !c.dryRun {
+		key = "/registry" + key
+	}
 	return apierrors.NewConflict(c.ep.gr, k.Name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %s, %s in object meta: %s",
 		key, what, wanted, what, found))
+}
+
+// storagePrefix is where a real server keeps the objects of a kind.
+func storagePrefix(ep *endpoint) string {
+	switch {
+	case ep.Custom:
+		return ep.gr.Group + "/" + ep.gr.Resource
+	case ep.gr.Group == "apiextensions.k8s.io":
+		return ep.gr.Group + "/" + ep.gr.Resource
+	}
+	if prefix, ok := storagePrefixes[ep.gr.Resource]; ok {
+		return prefix
+	}
+	return ep.gr.Resource
+}
+
+var storagePrefixes = map[string]string{
+	"services": "services/specs", "endpoints": "services/endpoints", "nodes": "minions",
+	"ingresses": "ingress", "replicationcontrollers": "controllers",
 }
 
 func (c *call) errNotFound() error { return apierrors.NewNotFound(c.ep.gr, c.req.Name) }

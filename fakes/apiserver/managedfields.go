@@ -104,6 +104,12 @@ func (c *call) settleOwners(obj, old Object) {
 
 // endWrite returns the mark of obj, which is about to be stored in place of old.
 func (c *call) endWrite(obj, old Object) store.Mark {
+	mark := c.markWrite(obj, old)
+	mark.Raw = c.raw
+	return mark
+}
+
+func (c *call) markWrite(obj, old Object) store.Mark {
 	if c.own.known {
 		return apply.Settled(c.own.owners)
 	}
@@ -133,11 +139,16 @@ func (c *call) disowned(obj, old Object) bool {
 		if c.own.mark.By == nil {
 			return false
 		}
-		sent := c.own.draft.Before(obj, c.unwritten())
-		if sent == nil {
+		sent := obj
+		if draft := c.own.draft.Before(obj, c.unwritten()); draft != nil {
+			sent = draft.(Object)
+		} else if o, worked := c.own.mark.By.(*apply.Owners); c.req.Subresource != "scale" && !(worked && o.Twofold()) {
 			return false
 		}
-		c.settleOwners(sent.(Object), old)
+		c.settleOwners(sent, old)
+	}
+	if c.req.Subresource == "scale" { // nobody puts times back that have gone
+		return !apply.Identical(c.own.owners, c.owners(old))
 	}
 	return !apply.Same(c.own.owners, c.owners(old))
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -67,8 +68,8 @@ func (c *call) bind() (*Response, error) {
 	if err := c.readInto(b, bindingKind); err != nil {
 		return nil, err
 	}
-	if b.Name == "" {
-		b.Name = c.req.Name
+	if err := c.admitToNamespace(b); err != nil {
+		return nil, err
 	}
 	if b.Name != c.req.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
@@ -85,8 +86,8 @@ func (c *call) admitBinding(b *corev1.Binding) error {
 	if err := c.admitPart(admission.Create, b, nil, bindingKind); err != nil {
 		return err
 	}
-	if b.Target.Name == "" {
-		return errNoTarget()
+	if err := checkBinding(b); err != nil {
+		return err
 	}
 	return c.validatePart(admission.Create, b, nil, bindingKind)
 }
@@ -95,8 +96,6 @@ var (
 	bindingKind  = corev1.SchemeGroupVersion.WithKind("Binding")
 	evictionKind = policyv1.SchemeGroupVersion.WithKind("Eviction")
 )
-
-func errNoTarget() error { return errPlain("target.name: Required value") }
 
 // bindByName serves the resource bindings, the old way of pods/binding.
 func (c *call) bindByName(sent Object) (*Response, error) {
@@ -109,8 +108,8 @@ func (c *call) bindByName(sent Object) (*Response, error) {
 }
 
 func (c *call) bindTo(b *corev1.Binding) (*Response, error) {
-	if b.Target.Name == "" {
-		return nil, errNoTarget()
+	if err := checkBinding(b); err != nil {
+		return nil, err
 	}
 	refuse := func(format string, args ...any) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "pods/binding"}, c.req.Name, fmt.Errorf(format, args...))
@@ -139,6 +138,18 @@ func (c *call) bindTo(b *corev1.Binding) (*Response, error) {
 	return created(), nil
 }
 
+// checkBinding checks what a binding says of the node.
+func checkBinding(b *corev1.Binding) error {
+	var errs field.ErrorList
+	if kind := b.Target.Kind; kind != "" && kind != "Node" {
+		errs = append(errs, field.NotSupported(field.NewPath("target", "kind"), kind, []string{"Node", "<empty>"}))
+	}
+	if b.Target.Name == "" {
+		errs = append(errs, field.Required(field.NewPath("target", "name"), ""))
+	}
+	return errs.ToAggregate() // which nobody makes a Status of
+}
+
 func merged(m, over map[string]string) map[string]string {
 	if m == nil && len(over) > 0 {
 		m = make(map[string]string, len(over))
@@ -156,6 +167,9 @@ func (c *call) evict() (*Response, error) {
 	}
 	e := &policyv1.Eviction{}
 	if err := c.readInto(e, evictionKind); err != nil {
+		return nil, err
+	}
+	if err := c.admitToNamespace(e); err != nil {
 		return nil, err
 	}
 	if e.Name == "" {

@@ -37,6 +37,9 @@ func (c *call) read() (Object, bool, error) {
 	}
 	wanted, err := parseVersion(rv)
 	if err != nil {
+		if c.ep.Uncached {
+			return nil, false, errListVersion(rv, err)
+		}
 		return nil, false, errVersion(rv, err)
 	}
 	if visible := c.view.Revision(); wanted > visible {
@@ -54,6 +57,11 @@ func (c *call) read() (Object, bool, error) {
 // errVersion is the answer of get and watch to a resourceVersion that is none.
 func errVersion(rv string, err error) error {
 	return errPlain(fmt.Sprintf("resourceVersion: Invalid value: %q: %v", rv, err))
+}
+
+// errListVersion is that of list, and of storage without a cache before it.
+func errListVersion(rv string, err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: resourceVersion: Invalid value: %q: %v", rv, err))
 }
 
 func (c *call) list() (*Response, error) {
@@ -123,7 +131,7 @@ func (c *call) find(sel chosen) (store.Result, error) {
 	case req.Continue != "":
 		return c.resume(q)
 	case err != nil:
-		return store.Result{}, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: resourceVersion: Invalid value: %q: %v", req.ResourceVersion, err))
+		return store.Result{}, errListVersion(req.ResourceVersion, err)
 	case req.ResourceVersion == "":
 		return c.ep.table.List(q)
 	case wanted == 0:
@@ -161,12 +169,12 @@ const continueExpired = "The provided continue parameter is too old to display a
 
 // resume lists the next page.
 func (c *call) resume(q store.Query) (store.Result, error) {
-	if c.req.ResourceVersion != "" && c.req.ResourceVersion != "0" {
-		return store.Result{}, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
-	}
 	token, err := decodeContinue(c.req.Continue)
 	if err != nil {
 		return store.Result{}, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
+	}
+	if c.req.ResourceVersion != "" && c.req.ResourceVersion != "0" {
+		return store.Result{}, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
 	q.Continue, q.After = true, token.after(c.ns)
 	if token.Revision > 0 { // otherwise: go on with the state of now

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -84,6 +85,9 @@ func (c *call) dispatchScale() (*Response, error) {
 	}
 }
 
+// noReplicas stands for the number of replicas of a custom resource that has none.
+const noReplicas = math.MinInt32
+
 // rescale stores the replicas of the Scale that change makes of the present one.
 func (c *call) rescale(change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error)) (*Response, error) {
 	for {
@@ -94,9 +98,18 @@ func (c *call) rescale(change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, 
 		if !ok {
 			return nil, c.errNotFound()
 		}
-		scale, err := change(c.scaleOf(old))
+		current := c.scaleOf(old)
+		if c.ep.Custom && c.checkScale(old) != nil {
+			current.Spec.Replicas = noReplicas
+		}
+		scale, err := change(current)
 		if err != nil {
 			return nil, err
+		}
+		if c.req.Verb == Patch {
+			if err := c.checkNames(scale); err != nil {
+				return nil, err
+			}
 		}
 		if err := c.admitScale(scale, old); err != nil {
 			return nil, err
@@ -118,17 +131,26 @@ func (c *call) admitScale(scale *autoscalingv1.Scale, old Object) error {
 
 // putScale gives old the replicas of scale.
 func (c *call) putScale(scale *autoscalingv1.Scale, old Object) (*Response, error) {
-	if n := scale.Spec.Replicas; n < 0 {
+	if n := scale.Spec.Replicas; n < 0 && !c.ep.Custom {
 		errs := field.ErrorList{field.Invalid(field.NewPath("spec", "replicas"), n, "must be greater than or equal to 0")}
 		return nil, apierrors.NewInvalid(scaleKind.GroupKind(), c.req.Name, errs)
 	}
-	if scale.UID != "" && scale.UID != old.GetUID() {
+	switch {
+	case scale.UID == "" || scale.UID == old.GetUID():
+	case c.req.Verb == Update:
+		return nil, c.errPrecondition(c.key(), "UID", string(scale.UID), string(old.GetUID()))
+	default:
 		gr := schema.GroupResource{Group: c.ep.gr.Group, Resource: c.ep.gr.Resource + "/scale"}
 		return nil, apierrors.NewConflict(gr, c.req.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, old.GetUID()))
 	}
+	if scale.Spec.Replicas == noReplicas && c.ep.Custom {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", c.ep.Scale.Path.String()))
+	}
 	obj := old.DeepCopyObject().(Object)
 	c.ep.Scale.SetReplicas(obj, scale.Spec.Replicas)
-	obj.SetResourceVersion(scale.ResourceVersion)
+	if scale.ResourceVersion != "" || !c.ep.Custom {
+		obj.SetResourceVersion(scale.ResourceVersion)
+	}
 	c.beginWrite(obj, old)
 	r, err := c.commit(&mainTarget, obj, old)
 	if err != nil {

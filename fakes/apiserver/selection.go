@@ -24,9 +24,6 @@ type chosen struct {
 // been checked.
 func (c *call) selectObjects() (chosen, error) {
 	sel := chosen{Selector: store.Selector{Namespace: c.ns}}
-	if err := c.checkListOptions(); err != nil {
-		return sel, err
-	}
 	labelSel, fieldSel := c.req.Labels, c.req.Fields
 	var err error
 	if labelSel == nil && c.req.LabelSelector != "" {
@@ -38,6 +35,9 @@ func (c *call) selectObjects() (chosen, error) {
 		if fieldSel, err = fields.ParseSelector(c.req.FieldSelector); err != nil {
 			return sel, apierrors.NewBadRequest(err.Error())
 		}
+	}
+	if err := c.checkListOptions(); err != nil {
+		return sel, err
 	}
 	if labelSel != nil && !labelSel.Empty() {
 		sel.Labels = labelSel

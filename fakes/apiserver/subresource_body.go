@@ -41,6 +41,9 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 		return errOtherKind(meta.APIVersion, meta.Kind, kind)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
+		if c.ep.Custom {
+			return apierrors.NewBadRequest(fmt.Sprintf("no kind is registered for the type %s.%s in scheme \"pkg/runtime/scheme.go:111\"", kind.Version, kind.Kind))
+		}
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err))
 	}
 	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})

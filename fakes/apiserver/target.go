@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"fmt"
 	"sync"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -196,7 +195,7 @@ func (ep *endpoint) stored(obj runtime.Object, from *registry.Version) (Object, 
 	case loose && prototype != nil:
 		out = prototype.DeepCopyObject().(Object)
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
-			return nil, fmt.Errorf("convert to %T: %w", out, err)
+			return nil, err
 		}
 	default:
 		out = obj.DeepCopyObject().(Object)

@@ -133,6 +133,7 @@ func Carry(before store.Mark, obj store.Object) store.Mark {
 	case *birth, *run, *lap:
 		return store.Mark{By: &sealed{mark: before, obj: obj}}
 	default:
+		before.Raw = false
 		return before
 	}
 }

@@ -17,6 +17,10 @@ type Owners struct {
 	sets  fieldpath.ManagedFields // by identifier
 	times map[string]metav1.Time  // whole seconds; none for some
 
+	// twins are entries that are written beside those of the same manager, and
+	// lost when they are read. They have no time.
+	twins fieldpath.ManagedFields
+
 	once    sync.Once
 	entries []metav1.ManagedFieldsEntry
 }
@@ -62,7 +66,12 @@ func newOwners() *Owners {
 	return &Owners{sets: fieldpath.ManagedFields{}, times: map[string]metav1.Time{}}
 }
 
-// copy returns owners that may be changed until they are handed out.
+// Twofold reports whether the next write that reads the owners changes them,
+// whatever it does: one manager has two entries.
+func (o *Owners) Twofold() bool { return o != nil && len(o.twins) > 0 }
+
+// copy returns owners that may be changed until they are handed out, as they are
+// read.
 func (o *Owners) copy() *Owners {
 	c := newOwners()
 	if o != nil {
@@ -115,15 +124,20 @@ func (o *Owners) Entries() []metav1.ManagedFieldsEntry {
 	o.once.Do(func() {
 		o.entries = make([]metav1.ManagedFieldsEntry, 0, len(o.sets))
 		for _, id := range o.ids() {
-			o.entries = append(o.entries, o.entry(id))
+			o.entries = append(o.entries, o.entry(id, o.sets[id]))
+			if twin, ok := o.twins[id]; ok {
+				e := o.entry(id, twin)
+				e.Time = nil
+				o.entries = append(o.entries, e)
+			}
 		}
 		slices.SortStableFunc(o.entries, compareEntries)
 	})
 	return o.entries
 }
 
-func (o *Owners) entry(id string) metav1.ManagedFieldsEntry {
-	e, set := identified(id), o.sets[id]
+func (o *Owners) entry(id string, set fieldpath.VersionedSet) metav1.ManagedFieldsEntry {
+	e := identified(id)
 	e.APIVersion = string(set.APIVersion())
 	if set.Applied() {
 		e.Operation = metav1.ManagedFieldsOperationApply
@@ -166,12 +180,16 @@ func Same(a, b *Owners) bool {
 	if a.Empty() || b.Empty() {
 		return a.Empty() && b.Empty()
 	}
-	if len(a.sets) != len(b.sets) {
+	return sameSets(a.sets, b.sets) && sameSets(a.twins, b.twins)
+}
+
+func sameSets(a, b fieldpath.ManagedFields) bool {
+	if len(a) != len(b) {
 		return false
 	}
-	for _, id := range a.ids() {
-		set := a.sets[id]
-		other, ok := b.sets[id]
+	for _, id := range slices.Sorted(maps.Keys(a)) {
+		set := a[id]
+		other, ok := b[id]
 		if !ok || other.APIVersion() != set.APIVersion() || other.Applied() != set.Applied() || !other.Set().Equals(set.Set()) {
 			return false
 		}

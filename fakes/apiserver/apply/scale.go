@@ -78,16 +78,20 @@ func (s *Scaler) toScale(o *Owners) *Owners {
 		if set.APIVersion() != fieldpath.APIVersion(s.parent.String()) || !set.Set().Has(s.path) {
 			continue
 		}
-		out.sets[id] = fieldpath.NewVersionedSet(fieldpath.NewSet(scaleReplicas), fieldpath.APIVersion(scaleKind.GroupVersion().String()), set.Applied())
+		e := identified(id)
+		of := identifier(e.Manager, e.Operation, scaleKind.GroupVersion().String(), e.Subresource)
+		out.sets[of] = fieldpath.NewVersionedSet(fieldpath.NewSet(scaleReplicas), fieldpath.APIVersion(scaleKind.GroupVersion().String()), set.Applied())
 		if t, ok := o.times[id]; ok {
-			out.times[id] = t
+			out.times[of] = t
 		}
 	}
 	return out
 }
 
 // toParent returns the parent's owners after those of its scale have become
-// scales. Who is new among them has no time.
+// scales. Who is new among them has no time. A real server takes whoever has updated
+// the parent for somebody else, as the version of the scale is another: he loses the
+// replicas, and gets them back in an entry of their own.
 func (s *Scaler) toParent(o, scales *Owners) *Owners {
 	out := newOwners()
 	version := fieldpath.APIVersion(s.parent.String())
@@ -118,7 +122,15 @@ func (s *Scaler) toParent(o, scales *Owners) *Owners {
 		}
 		e := identified(id)
 		id = identifier(e.Manager, e.Operation, s.parent.String(), e.Subresource)
-		out.sets[id] = fieldpath.NewVersionedSet(fieldpath.NewSet(s.path), version, set.Applied())
+		set = fieldpath.NewVersionedSet(fieldpath.NewSet(s.path), version, set.Applied())
+		if _, taken := out.sets[id]; taken {
+			if out.twins == nil {
+				out.twins = fieldpath.ManagedFields{}
+			}
+			out.twins[id] = set
+			continue
+		}
+		out.sets[id] = set
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func TestScaleTakesReplicas(t *testing.T) {
 		"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"replicas": int64(5)},
 	}}
 	if _, _, err := scaler.Apply(owners, deployment(3), config, "gitops", false, at(3)); err == nil ||
-		err.Error() != `Apply failed with 1 conflict: conflict with "hpa" with subresource "scale" using apps/v1: .spec.replicas` {
+		err.Error() != `Apply failed with 1 conflict: conflict with "hpa" with subresource "scale" using autoscaling/v1: .spec.replicas` {
 		t.Errorf("an apply of what another owns: %v", err)
 	}
 	n, owners, err := scaler.Apply(owners, deployment(3), config, "gitops", true, at(3))

@@ -25,6 +25,7 @@ type Recorder struct {
 	uids      map[string]string // symbols
 	generated []*regexp.Regexp  // names with a random end: the group is the beginning
 	sent      map[string]bool   // texts and numbers that the case itself sent
+	addresses map[string]bool   // that services were given
 }
 
 // NewRecorder records a conversation with the given variables; see
@@ -39,7 +40,7 @@ func NewRecorder(vars map[string]string) *Recorder {
 	}
 	return &Recorder{
 		now: time.Now(), names: strings.NewReplacer(pairs...),
-		versions: map[uint64]bool{}, uids: map[string]string{}, sent: map[string]bool{},
+		versions: map[uint64]bool{}, uids: map[string]string{}, sent: map[string]bool{}, addresses: map[string]bool{},
 	}
 }
 
@@ -129,6 +130,11 @@ func (r *Recorder) discover(v any) {
 		if uid, ok := v["uid"].(string); ok && v["creationTimestamp"] != nil {
 			r.uid(uid)
 		}
+		if ip, ok := v["clusterIP"].(string); ok && !r.sent[ip] {
+			if _, err := netip.ParseAddr(ip); err == nil {
+				r.addresses[ip] = true
+			}
+		}
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			r.discover(v[k])
 		}
@@ -171,17 +177,25 @@ func (r *Recorder) status(body map[string]any) map[string]any {
 // listedCauses is the list of several causes in a message.
 var listedCauses = regexp.MustCompile(`(?s)\[.*\]`)
 
-// body symbolises an object or a list.
+// body symbolises an object or a list. An exact list has the version that was asked
+// for; if that was of another list, it says no more than any.
 func (r *Recorder) body(body map[string]any, exact bool) map[string]any {
 	kind, _ := body["kind"].(string)
 	if strings.HasSuffix(kind, "List") || kind == "Table" {
 		items := r.object(body)
-		if exact {
+		if exact && r.ofObject(body) {
 			return items
 		}
 		return r.floor(items, body)
 	}
 	return r.object(body)
+}
+
+// ofObject reports whether the version of a list is that of an object.
+func (r *Recorder) ofObject(list map[string]any) bool {
+	meta, _ := list["metadata"].(map[string]any)
+	n, err := strconv.ParseUint(fmt.Sprint(meta["resourceVersion"]), 10, 64)
+	return err == nil && r.versions[n]
 }
 
 func (r *Recorder) floored(object map[string]any) map[string]any {
@@ -261,6 +275,9 @@ func (r *Recorder) leaf(key, v string, parent map[string]any) any {
 			return "$ip"
 		}
 	}
+	if r.addresses[v] {
+		return "$ip"
+	}
 	if at, err := time.Parse(time.RFC3339Nano, v); err == nil && at.Sub(r.now).Abs() < 47*time.Hour {
 		return "$time"
 	}
@@ -286,7 +303,7 @@ func (r *Recorder) text(s string) string {
 }
 
 var (
-	messageVersion = regexp.MustCompile(`(resource ?[vV]ersion: |current: |ResourceVersion in (?:the precondition|record) \()\d+( \(\d+\))?`)
+	messageVersion = regexp.MustCompile(`(resource ?[vV]ersion: |current: |ResourceVersion in (?:the precondition|record) \(|ResourceVersion in object meta: )\d+( \(\d+\))?`)
 	messageTime    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`)
 )
 
@@ -306,6 +323,9 @@ func (r *Recorder) message(s string) string {
 		return m
 	})
 	s = messageAddress.ReplaceAllString(s, "${1}$$ip")
+	for ip := range r.addresses {
+		s = strings.ReplaceAll(s, strconv.Quote(ip), `"$ip"`)
+	}
 	return r.text(s)
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -95,7 +96,7 @@ func (v *version) withRules(c *compiled, errs field.ErrorList, u, old *unstructu
 	switch {
 	case c.rules == nil:
 		return errs
-	case slices.ContainsFunc(errs, blocksRules):
+	case slices.ContainsFunc(errs, blocksRules), old == nil && badMetadata(u):
 		return append(errs, field.Invalid(nil, nil, rulesUnchecked)) // always the last
 	}
 	var before any
@@ -104,6 +105,13 @@ func (v *version) withRules(c *compiled, errs field.ErrorList, u, old *unstructu
 	}
 	found, _ := c.rules.Validate(context.Background(), nil, c.structural, u.Object, before, celconfig.RuntimeCELCostBudget, options...)
 	return append(errs, inOrder(withinBudget(found))...)
+}
+
+// badMetadata reports whether the metadata of a new object, which are checked
+// elsewhere, keep rules from being checked.
+func badMetadata(u *unstructured.Unstructured) bool {
+	errs := apivalidation.ValidateObjectMetaAccessor(u, u.GetNamespace() != "", apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return slices.ContainsFunc(errs, blocksRules)
 }
 
 // blocksRules reports whether an error keeps rules from being checked.

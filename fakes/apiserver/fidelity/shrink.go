@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/conformance"
 )
@@ -31,8 +32,13 @@ func Shrink(ctx context.Context, d *Divergence, diverges func(context.Context, *
 
 // Signature is equal for divergences that look like one fault.
 func (d *Divergence) Signature() string {
-	s := d.Step
-	return s.Verb + " " + s.Resource + " " + s.Subresource + " " + s.Patch + " " + shape(d.Differences[0].Field)
+	s, first := d.Step, d.Differences[0]
+	signature := s.Verb + " " + s.Resource + " " + s.Subresource + " " + s.Patch + " " + shape(first.Field)
+	if first.Field == "code" {
+		got, _, _ := strings.Cut(first.Got, " ")
+		signature += " " + first.Want + " " + got
+	}
+	return signature
 }
 
 // shape is a field without indexes.
@@ -68,6 +74,9 @@ func (s *shrinking) steps() bool {
 				continue
 			}
 			c := bare(s.best.Case)
+			if slices.ContainsFunc(c.Steps[at:at+size], func(s conformance.Step) bool { return s.Note == setUp }) {
+				continue // a real server has made that, and keeps it
+			}
 			c.Steps = slices.Delete(c.Steps, at, at+size)
 			if found := s.try(c); found != nil {
 				s.best, shrunk = found, true
@@ -80,6 +89,9 @@ func (s *shrinking) steps() bool {
 // parts leaves out members of queries and bodies.
 func (s *shrinking) parts() bool {
 	for i := range s.best.Case.Steps {
+		if s.best.Case.Steps[i].Note == setUp {
+			continue
+		}
 		for _, without := range smaller(&s.best.Case.Steps[i]) {
 			c := bare(s.best.Case)
 			c.Steps[i] = without

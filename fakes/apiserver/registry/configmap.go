@@ -16,6 +16,7 @@ var configMaps = &Kind{
 	GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	Names:            Names{Plural: "configmaps", ShortNames: []string{"cm"}},
 	Prototype:        &corev1.ConfigMap{},
+	Settle:           func(obj Object) bool { return withoutNil(&obj.(*corev1.ConfigMap).BinaryData) },
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		return validateConfigMap(obj.(*corev1.ConfigMap))
 	},
@@ -56,6 +57,22 @@ func validateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 		errs = append(errs, field.TooLong(field.NewPath(""), "", dataLimit))
 	}
 	return errs
+}
+
+// withoutNil makes data that was sent as null empty, as it is when it is read, and
+// reports whether there was any.
+func withoutNil(data *map[string][]byte) bool {
+	for _, value := range *data {
+		if value == nil {
+			out := make(map[string][]byte, len(*data))
+			for k, v := range *data {
+				out[k] = append([]byte{}, v...)
+			}
+			*data = out
+			return true
+		}
+	}
+	return false
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

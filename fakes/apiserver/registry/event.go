@@ -16,6 +16,7 @@ import (
 var events = &Kind{
 	GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"),
 	Names:            Names{Plural: "events", ShortNames: []string{"ev"}},
+	Uncached:         true,
 	Prototype:        &corev1.Event{},
 	Naming:           pathName,
 	Write:            WriteRules{PutCreates: true},

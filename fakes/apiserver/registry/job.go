@@ -77,10 +77,12 @@ func defaultJob(j *batchv1.Job) {
 	defaultJobLabels(j)
 }
 
-func defaultJobLabels(j *batchv1.Job) {
-	if len(j.Labels) == 0 && len(j.Spec.Template.Labels) > 0 {
-		j.Labels = copied(j.Spec.Template.Labels)
+func defaultJobLabels(j *batchv1.Job) bool {
+	if len(j.Labels) > 0 || len(j.Spec.Template.Labels) == 0 {
+		return false
 	}
+	j.Labels = copied(j.Spec.Template.Labels)
+	return true
 }
 
 func copied(m map[string]string) map[string]string {
@@ -112,7 +114,6 @@ func selectOwnPods(j *batchv1.Job) {
 		s.Selector.MatchLabels = copied(s.Selector.MatchLabels)
 		s.Selector.MatchLabels[batchv1.ControllerUidLabel] = string(j.UID)
 	}
-	defaultJobLabels(j)
 }
 
 func validateJobSpec(s *batchv1.JobSpec, p *field.Path) field.ErrorList {

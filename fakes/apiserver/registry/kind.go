@@ -47,6 +47,9 @@ type Kind struct {
 	// answers them out of what it knows. Nil means that objects are stored.
 	Virtual []string
 
+	// Uncached says that a real server has no watch cache of the kind.
+	Uncached bool
+
 	// NoCollection says that there is no deletecollection.
 	NoCollection bool
 
@@ -65,6 +68,9 @@ type Kind struct {
 	// refuse. Old is nil on create.
 	Admit func(c *Context, obj, old Object) error
 
+	// Review is what built-in admission plug-ins refuse of a new object that is valid.
+	Review func(c *Context, obj Object) error
+
 	// Begin allocates what a write needs, and fails if that cannot be had. It runs
 	// before anything is prepared or validated. Old is nil on create.
 	Begin func(c *Context, obj, old Object) error
@@ -76,6 +82,11 @@ type Kind struct {
 	// checks a change.
 	Validate       func(c *Context, obj Object) field.ErrorList
 	ValidateUpdate func(c *Context, obj, old Object) field.ErrorList
+
+	// Settle fills in what reading a stored object fills in and nothing has before,
+	// and reports whether there was anything. The next write is then none that
+	// changes nothing. It is the very last.
+	Settle func(obj Object) bool
 
 	// Canonicalize is the last change before an object is stored.
 	Canonicalize func(obj Object)

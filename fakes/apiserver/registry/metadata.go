@@ -48,10 +48,14 @@ func (k *Kind) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
 	if !metadataUnchanged(obj, old) && !k.plainMetadata(obj) {
 		errs = append(apivalidation.ValidateObjectMetaAccessor(obj, !k.Cluster, path.ValidatePathSegmentName, metadataPath), k.checkFinalizers(obj)...)
 	}
-	if sameIdentity(obj, old) {
+	if sameIdentity(obj, old) && (!k.Custom || len(errs) == 0) {
 		return errs
 	}
-	return append(errs, apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)...)
+	changed := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
+	if k.Custom { // a real server looks twice, and says so
+		errs = append(errs, changed...)
+	}
+	return append(errs, changed...)
 }
 
 // metadataUnchanged reports whether the parts of the metadata that clients write

@@ -138,9 +138,13 @@ var claims = &Kind{
 	Delete:           DeleteRules{ReturnsObject: true},
 	Default:          func(obj Object) { defaultClaim(obj.(*corev1.PersistentVolumeClaim)) },
 	Admit:            func(_ *Context, obj, old Object) error { return protect(obj, old, "kubernetes.io/pvc-protection") },
-	Status: &Status{OnCreate: func(_ *Context, obj Object) {
-		obj.(*corev1.PersistentVolumeClaim).Status.Phase = corev1.ClaimPending
-	}},
+	Status:           &Status{},
+	Settle: func(obj Object) bool {
+		c := obj.(*corev1.PersistentVolumeClaim)
+		unset := c.Status.Phase == ""
+		defaultClaim(c)
+		return unset
+	},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		return validateClaim(&obj.(*corev1.PersistentVolumeClaim).Spec)
 	},

@@ -34,6 +34,7 @@ var pods = &Kind{
 	},
 	Default: func(obj Object) { defaultPod(obj.(*corev1.Pod)) },
 	Admit:   admitPod,
+	Review:  reviewPod,
 	Status: &Status{
 		OnCreate: newPodStatus,
 		Prepare:  preparePodStatus,
@@ -41,7 +42,7 @@ var pods = &Kind{
 	},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		s, p := &obj.(*corev1.Pod).Spec, field.NewPath("spec")
-		errs := validatePodSpec(s, p)
+		errs := validateNewPod(s)
 		if len(s.EphemeralContainers) > 0 {
 			errs = append(errs, field.Forbidden(p.Child("ephemeralContainers"), "cannot be set on create"))
 		}
@@ -210,14 +211,20 @@ func admitPod(c *Context, obj, old Object) error {
 		if err := prioritize(c, p); err != nil {
 			return err
 		}
-		if p.Spec.Overhead != nil && p.Spec.RuntimeClassName == nil {
-			return forbidden(podResource, p, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
-		}
 	} else {
 		was := old.(*corev1.Pod)
 		p.Spec.Priority, p.Spec.PreemptionPolicy = keep(p.Spec.Priority, was.Spec.Priority), keep(p.Spec.PreemptionPolicy, was.Spec.PreemptionPolicy)
 	}
 	tolerate(p)
+	return nil
+}
+
+// reviewPod refuses a new pod, which is valid.
+func reviewPod(_ *Context, obj Object) error {
+	p := obj.(*corev1.Pod)
+	if p.Spec.Overhead != nil && p.Spec.RuntimeClassName == nil {
+		return forbidden(podResource, p, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+	}
 	return nil
 }
 

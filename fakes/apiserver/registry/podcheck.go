@@ -52,12 +52,41 @@ func validatePodSpec(s *corev1.PodSpec, p *field.Path) field.ErrorList {
 	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
 		errs = append(errs, field.Invalid(p.Child("activeDeadlineSeconds"), *d, validation.InclusiveRangeError(1, math.MaxInt32)))
 	}
+	for _, host := range []struct{ name, value string }{{"hostname", s.Hostname}, {"subdomain", s.Subdomain}} {
+		if host.value != "" {
+			errs = append(errs, dnsLabel(host.value, p.Child(host.name))...)
+		}
+	}
 	if s.DNSPolicy == corev1.DNSNone && s.DNSConfig == nil {
 		errs = append(errs, field.Required(p.Child("dnsConfig"), "must provide `dnsConfig` when `dnsPolicy` is None"))
 	}
 	errs = append(errs, validateTolerations(s.Tolerations, p.Child("tolerations"))...)
 	for i := range s.TopologySpreadConstraints {
 		errs = append(errs, validateSpread(&s.TopologySpreadConstraints[i], p.Child("topologySpreadConstraints").Index(i))...)
+	}
+	return errs
+}
+
+// validateNewPod is validatePodSpec for a pod, of which more is known than of a
+// template.
+func validateNewPod(s *corev1.PodSpec) field.ErrorList {
+	p := field.NewPath("spec")
+	errs := validatePodSpec(s, p)
+	if s.ServiceAccountName == "" {
+		for i := range s.Volumes {
+			if s.Volumes[i].Projected == nil {
+				continue
+			}
+			for j, source := range s.Volumes[i].Projected.Sources {
+				if source.ServiceAccountToken != nil {
+					errs = append(errs, field.Forbidden(p.Child("volumes").Index(i).Child("projected", "sources").Index(j).Child("serviceAccountToken"),
+						"must not be specified when serviceAccountName is not set"))
+				}
+			}
+		}
+	}
+	if s.NodeName != "" && len(s.SchedulingGates) > 0 {
+		errs = append(errs, field.Forbidden(p.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
 	}
 	return errs
 }
@@ -203,8 +232,20 @@ func validateTolerations(list []corev1.Toleration, p *field.Path) field.ErrorLis
 		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
 			errs = append(errs, field.Invalid(at.Child("effect"), t.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"))
 		}
-		if t.Operator == corev1.TolerationOpExists && t.Value != "" {
-			errs = append(errs, field.Invalid(at.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'"))
+		switch t.Operator {
+		case corev1.TolerationOpExists:
+			if t.Value != "" {
+				errs = append(errs, field.Invalid(at.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'"))
+			}
+		case corev1.TolerationOpEqual, "":
+			for _, msg := range validation.IsValidLabelValue(t.Value) {
+				errs = append(errs, field.Invalid(at.Child("operator"), t.Value, msg))
+			}
+		default:
+			errs = append(errs, supported(at.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
+		}
+		if t.Effect != "" {
+			errs = append(errs, oneOf(at.Child("effect"), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
 		}
 	}
 	return errs
@@ -221,7 +262,7 @@ func validatePodUpdate(p, was *corev1.Pod) field.ErrorList {
 		return nil
 	}
 	spec := field.NewPath("spec")
-	errs := validatePodSpec(&p.Spec, spec)
+	errs := validateNewPod(&p.Spec)
 	if len(p.Spec.Containers) != len(was.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))
 	}
@@ -246,11 +287,29 @@ func validatePodUpdate(p, was *corev1.Pod) field.ErrorList {
 	if len(was.Spec.SchedulingGates) > 0 {
 		errs = append(errs, onlyAddedSelectors(p.Spec.NodeSelector, was.Spec.NodeSelector, spec.Child("nodeSelector"))...)
 		rest.Spec.NodeSelector = was.Spec.NodeSelector
+		keepNodeAffinity(&rest.Spec, &was.Spec)
 	}
 	if !podSpecShape.Equal(rest, was) {
 		errs = append(errs, field.Forbidden(spec, "pod updates may not change fields other than "+mutablePodFields))
 	}
 	return errs
+}
+
+// keepNodeAffinity gives s the node affinity of was, which a gated pod may change.
+func keepNodeAffinity(s, was *corev1.PodSpec) {
+	var before *corev1.NodeAffinity
+	if was.Affinity != nil {
+		before = was.Affinity.NodeAffinity
+	}
+	switch a := s.Affinity; {
+	case a == nil && before == nil:
+	case a == nil:
+		s.Affinity = &corev1.Affinity{NodeAffinity: before}
+	case was.Affinity == nil && a.PodAffinity == nil && a.PodAntiAffinity == nil:
+		s.Affinity = nil
+	default:
+		a.NodeAffinity = before
+	}
 }
 
 func validateDeadline(d, was *int64, p *field.Path) field.ErrorList {

@@ -34,6 +34,7 @@ var secrets = &Kind{
 		}
 		s.StringData = nil
 	},
+	Settle:   func(obj Object) bool { return withoutNil(&obj.(*corev1.Secret).Data) },
 	Validate: func(_ *Context, obj Object) field.ErrorList { return validateSecret(obj.(*corev1.Secret)) },
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		s, was := obj.(*corev1.Secret), old.(*corev1.Secret)

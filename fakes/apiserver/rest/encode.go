@@ -21,6 +21,7 @@ type encoder struct {
 	// kind of the objects. Stored Go types do not carry it themselves.
 	kind     schema.GroupVersionKind
 	listKind string
+	custom   bool // of a definition
 	table    tableOptions
 }
 
@@ -30,7 +31,7 @@ func (e *encoder) object(obj apiserver.Object) ([]byte, error) {
 	case asMetadata:
 		return e.metadata(obj)
 	case asMetadataList:
-		return nil, errNotAList(e.kind)
+		return nil, e.errNotAList()
 	case asTable:
 		return e.tableOfOne(obj)
 	}
@@ -82,7 +83,7 @@ func (e *encoder) metadata(obj apiserver.Object) ([]byte, error) {
 func (e *encoder) list(items []apiserver.Object, list metav1.ListMeta) ([]byte, error) {
 	switch e.format.convert.Kind {
 	case asMetadata:
-		return nil, errIsList(e.kind)
+		return nil, e.errIsList()
 	case asTable:
 		return e.tableOf(items, list)
 	}
@@ -97,6 +98,9 @@ func (e *encoder) list(items []apiserver.Object, list metav1.ListMeta) ([]byte, 
 	head, err := json.Marshal(list)
 	if err != nil {
 		return nil, fmt.Errorf("encode metadata of a list: %w", err)
+	}
+	if e.custom && list.Continue == "" && !e.format.is(asMetadataList) {
+		head = append(head[:len(head)-1], `,"continue":""}`...) // so a real server says it
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, kind.Kind, kind.GroupVersion(), head)
@@ -144,21 +148,24 @@ func (f *format) finish(data []byte) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-func errNotAList(kind schema.GroupVersionKind) error {
+func (e *encoder) errNotAList() error {
 	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-		"you requested %s, but the requested object is not a list (%s)", asMetadataList, internalType(kind, ""))
+		"you requested %s, but the requested object is not a list (%s)", asMetadataList, e.internalType(""))
 }
 
-func errIsList(kind schema.GroupVersionKind) error {
+func (e *encoder) errIsList() error {
 	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-		"you requested %s, but the requested object is a list (%s)", asMetadata, internalType(kind, "List"))
+		"you requested %s, but the requested object is a list (%s)", asMetadata, e.internalType("List"))
 }
 
-// internalType is the Go type in which a real server holds a built-in kind.
-func internalType(kind schema.GroupVersionKind, suffix string) string {
-	group, _, _ := strings.Cut(kind.Group, ".")
+// internalType is the Go type in which a real server holds the kind.
+func (e *encoder) internalType(suffix string) string {
+	if e.custom {
+		return "*unstructured.Unstructured" + suffix
+	}
+	group, _, _ := strings.Cut(e.kind.Group, ".")
 	if group == "" {
 		group = "core"
 	}
-	return "*" + group + "." + kind.Kind + suffix
+	return "*" + group + "." + e.kind.Kind + suffix
 }

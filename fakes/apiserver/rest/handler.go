@@ -108,6 +108,9 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 		return nil, errNoResource()
 	}
 	query := r.URL.Query()
+	if kind.Custom && r.Method == http.MethodPost && t.subresource == "" {
+		t.name = "" // nobody looks at it
+	}
 	verb := t.verb(r.Method, wantsWatch(query))
 	f, err := accepted(r, kind, verb)
 	if err != nil {
@@ -127,7 +130,7 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 	if err := setOptions(req, query); err != nil {
 		return nil, err
 	}
-	e := &encoder{format: f, kind: objectKind, listKind: kind.ListKind}
+	e := &encoder{format: f, kind: objectKind, listKind: kind.ListKind, custom: kind.Custom}
 	if f.is(asTable) {
 		if e.table, err = h.tableOptions(r.Context(), query, kind, t); err != nil {
 			return nil, err

@@ -23,6 +23,10 @@ type Object interface {
 type Mark struct {
 	By any
 	At int64
+
+	// Raw says that a real server would store other bytes if the object, as it is
+	// read, was written once more: reading fills something in.
+	Raw bool
 }
 
 // version is one state of an object.
