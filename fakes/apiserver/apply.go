@@ -66,38 +66,12 @@ func (c *call) merged(old Object) (Object, error) {
 		return nil, fmt.Errorf("failed to convert new object (%s/%s; %v) to proper version: unable to convert unstructured object to %v: %w",
 			config.GetNamespace(), config.GetName(), gvk, gvk, err)
 	}
-	c.raw = c.ep.Custom && storesEmpty(obj)
-	if _, err := c.coerce(obj); err != nil {
-		return nil, err
-	}
+	c.uncoerced = c.ep.Schema != nil
 	c.settle(obj)
 	if old != nil && c.store.sharing(c.ep) {
 		c.ep.Shape().Adopt(obj, old)
 	}
 	return obj, nil
-}
-
-// storesEmpty reports whether obj has empty lists or maps in its metadata: they are
-// stored, but not read.
-func storesEmpty(obj Object) bool {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return false
-	}
-	metadata, _ := u.Object["metadata"].(map[string]any)
-	for _, member := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
-		switch v := metadata[member].(type) {
-		case map[string]any:
-			if len(v) == 0 {
-				return true
-			}
-		case []any:
-			if len(v) == 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // unmerged is what an apply that changes nothing makes of old.
@@ -158,8 +132,7 @@ func (c *call) putApplied(t *target, obj, old Object) (*Response, error) {
 		return nil, err
 	}
 	c.creating = true
-	wipe(obj)
-	obj.SetResourceVersion("")
+	c.wipeLate(obj)
 	if err := c.admit(obj, nil); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type call struct {
 	unadmitted bool             // no admission hook is asked
 	creating   bool             // by a request that is no create
 	raw        bool             // what is written is not as it is read
+	uncoerced  bool             // what is written is as it was applied
 	ruled      bool             // rules is filled in
 	rules      registry.Context // what the rules of the kind may know
 	hear       func(string)     // warn, bound

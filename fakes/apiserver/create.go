@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
@@ -94,6 +95,12 @@ func (c *call) insert(obj Object) (*Response, error) {
 
 // settleRaw makes obj, which is valid, what it is when it is read again.
 func (c *call) settleRaw(obj Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok && c.uncoerced {
+		before := u.DeepCopy()
+		if _, err := c.coerce(u); err == nil {
+			c.raw = !c.ep.Equal(u, before)
+		}
+	}
 	if c.ep.Settle != nil && c.ep.Settle(obj) {
 		c.raw = true
 	}
@@ -112,9 +119,16 @@ func (c *call) pickName(obj Object) {
 // validateNew checks a new object: first what its kind demands together with its
 // name, then its metadata.
 func (c *call) validateNew(obj Object) error {
-	errs := c.ep.ValidateMetadata(obj)
+	late := c.ep.LateMetadata && c.ep.Version == nil
+	var errs field.ErrorList
+	if !late {
+		errs = c.ep.ValidateMetadata(obj)
+	}
 	if c.ep.Validate != nil {
 		errs = append(errs, c.ep.Validate(c.rulesContext(), obj)...)
+	}
+	if late && len(errs) == 0 {
+		errs = c.ep.ValidateMetadata(obj)
 	}
 	if len(errs) > 0 {
 		return c.errInvalid(obj, tidy(errs))

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
 
@@ -123,9 +124,8 @@ func (c *call) unconditional(obj Object) bool {
 func (c *call) createByPut(obj Object) (*Response, error) {
 	c.creating = true
 	version := obj.GetResourceVersion()
-	wipe(obj)
-	obj.SetResourceVersion("")
 	c.beginWrite(obj, nil)
+	c.wipeLate(obj)
 	if err := c.admit(obj, nil); err != nil {
 		return nil, err
 	}
@@ -153,6 +153,7 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		}
 	}
 	obj, same := t.prepare(c, obj, old)
+	link := obj.GetSelfLink() // it is never stored, but nobody takes it away before
 	carry(obj, old)
 	if err := c.validateChange(t, obj, old, same); err != nil {
 		return nil, err
@@ -164,8 +165,13 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 	}
 	switch {
 	case c.released(obj, old):
+		setLink(obj, link)
 		return c.release(obj, old)
 	case same && !c.disowned(obj, old): // no event, no new version
+		if c.dryRun && link != "" {
+			old = shape.ShallowCopy(old).(Object)
+			old.SetSelfLink(link)
+		}
 		return c.answer(http.StatusOK, old, c.own.mark), nil
 	}
 	c.ep.Shape().Normalize(obj)
@@ -178,6 +184,8 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		if obj, err = c.put(c.key(), obj, old, mark); err != nil {
 			return nil, c.storageError(err)
 		}
+	} else {
+		setLink(obj, link)
 	}
 	return c.answer(http.StatusOK, obj, mark), nil
 }
@@ -193,6 +201,13 @@ func (c *call) admitValid(t *target, obj, old Object) error {
 		return err
 	}
 	return t.charge(c, obj, old)
+}
+
+// setLink puts back a selfLink that was sent, if one was.
+func setLink(obj Object, link string) {
+	if link != "" {
+		obj.SetSelfLink(link)
+	}
 }
 
 // checkVersion compares the resourceVersion that was sent with the stored one.

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sort"
 	"strconv"
 	"time"
@@ -173,7 +174,9 @@ var eventTypes = [...]watch.EventType{store.Added: watch.Added, store.Modified: 
 func (w *Watch) event(e store.Entry) Event {
 	if e.Kind == store.InitialEnd {
 		b := w.bookmark(e.Revision)
-		b.Object.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+		notes := map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+		maps.Copy(notes, b.Object.GetAnnotations())
+		b.Object.SetAnnotations(notes)
 		return b
 	}
 	obj := e.Object
@@ -215,6 +218,9 @@ func (w *Watch) bookmark(revision uint64) Event {
 		obj.GetObjectKind().SetGroupVersionKind(w.ep.Served)
 	}
 	obj.SetResourceVersion(strconv.FormatUint(revision, 10))
+	if w.ep.Blank != nil {
+		w.ep.Blank(obj)
+	}
 	if s := w.ep.Scale; s != nil && w.ep.Typed() {
 		s.SetReplicas(obj, 0) // a real server makes it of a type where this is no pointer
 	}

@@ -278,6 +278,9 @@ func (r *Recorder) leaf(key, v string, parent map[string]any) any {
 	if r.addresses[v] {
 		return "$ip"
 	}
+	if port := cellPort.FindStringSubmatch(v); port != nil && !r.sent[port[1]] {
+		return cellPort.ReplaceAllString(v, ":$$nodePort/")
+	}
 	if at, err := time.Parse(time.RFC3339Nano, v); err == nil && at.Sub(r.now).Abs() < 47*time.Hour {
 		return "$time"
 	}
@@ -328,6 +331,9 @@ func (r *Recorder) message(s string) string {
 	}
 	return r.text(s)
 }
+
+// cellPort is a node port in the cell of a table.
+var cellPort = regexp.MustCompile(`:(3\d{4})/`)
 
 var messageAddress = regexp.MustCompile(`(IPAddress\.networking\.k8s\.io ")[0-9.]+`)
 

@@ -2,11 +2,14 @@ package registry
 
 import (
 	"sort"
+	"strconv"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -73,6 +76,48 @@ func labelMap(m map[string]string, p *field.Path) field.ErrorList {
 		}
 	}
 	return nil
+}
+
+// numberOrPercent checks a number of pods, or a share of them.
+func numberOrPercent(v *intstr.IntOrString, p *field.Path) field.ErrorList {
+	if v == nil {
+		return nil
+	}
+	if v.Type == intstr.Int {
+		return nonNegative(v.IntVal, p)
+	}
+	var errs field.ErrorList
+	for _, msg := range validation.IsValidPercent(v.StrVal) {
+		errs = append(errs, field.Invalid(p, *v, msg))
+	}
+	return errs
+}
+
+// shareOfPods is numberOrPercent for what cannot be more than all.
+func shareOfPods(v *intstr.IntOrString, p *field.Path) field.ErrorList {
+	errs := numberOrPercent(v, p)
+	if n, ok := percentage(v); ok && n > 100 {
+		errs = append(errs, field.Invalid(p, *v, "must not be greater than 100%"))
+	}
+	return errs
+}
+
+// percentage is the number before the sign, if that is what v is.
+func percentage(v *intstr.IntOrString) (int, bool) {
+	if v == nil || v.Type != intstr.String || len(validation.IsValidPercent(v.StrVal)) > 0 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(v.StrVal, "%"))
+	return n, err == nil
+}
+
+// none reports whether v is no pods at all.
+func none(v *intstr.IntOrString) bool {
+	n, ok := percentage(v)
+	if !ok {
+		n = v.IntValue()
+	}
+	return n == 0
 }
 
 // templateSelector checks a workload's selector and that it selects the pods of

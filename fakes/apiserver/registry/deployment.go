@@ -66,6 +66,14 @@ func validateDeployment(s *appsv1.DeploymentSpec) field.ErrorList {
 			errs = append(errs, field.Forbidden(p.Child("strategy", "rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'"))
 		}
 	case appsv1.RollingUpdateDeploymentStrategyType:
+		if r := s.Strategy.RollingUpdate; r != nil {
+			at := p.Child("strategy", "rollingUpdate")
+			errs = append(errs, numberOrPercent(r.MaxSurge, at.Child("maxSurge"))...)
+			errs = append(errs, shareOfPods(r.MaxUnavailable, at.Child("maxUnavailable"))...)
+			if none(r.MaxUnavailable) && none(r.MaxSurge) {
+				errs = append(errs, field.Invalid(at.Child("maxUnavailable"), *r.MaxUnavailable, "may not be 0 when `maxSurge` is 0"))
+			}
+		}
 	default:
 		errs = append(errs, field.NotSupported(p.Child("strategy"), s.Strategy,
 			[]appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType}))

@@ -17,6 +17,8 @@ var events = &Kind{
 	GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"),
 	Names:            Names{Plural: "events", ShortNames: []string{"ev"}},
 	Uncached:         true,
+	LooseMetadata:    true,
+	LateMetadata:     true,
 	Prototype:        &corev1.Event{},
 	Naming:           pathName,
 	Write:            WriteRules{PutCreates: true},

@@ -7,7 +7,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -28,31 +30,25 @@ var jobs = &Kind{
 		{Name: "status.successful", Get: func(o Object) string { return fmt.Sprint(o.(*batchv1.Job).Status.Succeeded) }},
 	},
 	Default:       func(obj Object) { defaultJob(obj.(*batchv1.Job)) },
+	Settle:        func(obj Object) bool { return defaultJobLabels(obj.(*batchv1.Job)) },
 	Status:        &Status{},
 	PrepareCreate: func(_ *Context, obj Object) { selectOwnPods(obj.(*batchv1.Job)) },
-	Validate: func(_ *Context, obj Object) field.ErrorList {
-		s := &obj.(*batchv1.Job).Spec
-		p := field.NewPath("spec")
-		errs := validateJobSpec(s, p)
-		if s.Selector == nil {
-			errs = append(errs, field.Required(p.Child("selector"), ""))
-		}
-		if !selects(s.Selector, s.Template.Labels) {
-			errs = append(errs, field.Invalid(p.Child("template", "metadata", "labels"), s.Template.Labels, "`selector` does not match template `labels`"))
-		}
-		return errs
-	},
+	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
+		return &obj.(*batchv1.Job).Spec.Template, templatePath
+	}),
+	Validate: func(_ *Context, obj Object) field.ErrorList { return validateJob(&obj.(*batchv1.Job).Spec) },
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		s, was := &obj.(*batchv1.Job).Spec, &old.(*batchv1.Job).Spec
 		p := field.NewPath("spec")
-		errs := validateJobSpec(s, p)
-		if *s.CompletionMode != batchv1.IndexedCompletion {
-			errs = append(errs, fixed(s.Completions, was.Completions, p.Child("completions"))...)
-		}
-		errs = append(errs, fixedSelector(s.Selector, was.Selector)...)
+		errs := validateJob(s)
+		errs = append(errs, fixedCompletions(s, was, p.Child("completions"))...)
+		errs = append(errs, fixed(s.Selector, was.Selector, p.Child("selector"))...)
 		errs = append(errs, fixedTemplate(s, was, p.Child("template"))...)
 		errs = append(errs, fixed(s.CompletionMode, was.CompletionMode, p.Child("completionMode"))...)
-		return append(errs, fixed(s.PodFailurePolicy, was.PodFailurePolicy, p.Child("podFailurePolicy"))...)
+		errs = append(errs, fixed(s.PodFailurePolicy, was.PodFailurePolicy, p.Child("podFailurePolicy"))...)
+		errs = append(errs, fixed(s.BackoffLimitPerIndex, was.BackoffLimitPerIndex, p.Child("backoffLimitPerIndex"))...)
+		errs = append(errs, fixed(s.ManagedBy, was.ManagedBy, p.Child("managedBy"))...)
+		return append(errs, fixed(s.SuccessPolicy, was.SuccessPolicy, p.Child("successPolicy"))...)
 	},
 }
 
@@ -116,16 +112,81 @@ func selectOwnPods(j *batchv1.Job) {
 	}
 }
 
+// validateJob checks a job, and that it selects its own pods.
+func validateJob(s *batchv1.JobSpec) field.ErrorList {
+	p := field.NewPath("spec")
+	errs := validateJobSpec(s, p)
+	if s.Selector == nil {
+		errs = append(errs, field.Required(p.Child("selector"), ""))
+	} else {
+		errs = append(errs, unversioned.ValidateLabelSelector(s.Selector, unversioned.LabelSelectorValidationOptions{}, p.Child("selector"))...)
+	}
+	if !selects(s.Selector, s.Template.Labels) {
+		errs = append(errs, field.Invalid(p.Child("template", "metadata", "labels"), s.Template.Labels, "`selector` does not match template `labels`"))
+	}
+	return errs
+}
+
 func validateJobSpec(s *batchv1.JobSpec, p *field.Path) field.ErrorList {
 	errs := optionalNonNegative(s.Parallelism, p.Child("parallelism"))
 	errs = append(errs, optionalNonNegative(s.Completions, p.Child("completions"))...)
+	if d := s.ActiveDeadlineSeconds; d != nil {
+		errs = append(errs, apivalidation.ValidateNonnegativeField(*d, p.Child("activeDeadlineSeconds"))...)
+	}
 	errs = append(errs, optionalNonNegative(s.BackoffLimit, p.Child("backoffLimit"))...)
 	errs = append(errs, optionalNonNegative(s.TTLSecondsAfterFinished, p.Child("ttlSecondsAfterFinished"))...)
+	errs = append(errs, validateCompletionMode(s, p)...)
+	if policy := s.PodReplacementPolicy; policy != nil {
+		allowed := []batchv1.PodReplacementPolicy{batchv1.Failed, batchv1.TerminatingOrFailed}
+		if s.PodFailurePolicy != nil {
+			allowed = allowed[:1]
+		}
+		errs = append(errs, supported(p.Child("podReplacementPolicy"), *policy, allowed...)...)
+	}
 	errs = append(errs, validatePodTemplate(&s.Template, p.Child("template"))...)
-	if r := s.Template.Spec.RestartPolicy; r == corev1.RestartPolicyAlways || r == "" {
-		errs = append(errs, field.Required(p.Child("template", "spec", "restartPolicy"), `valid values: "OnFailure", "Never"`))
+	at := p.Child("template", "spec", "restartPolicy")
+	switch r := s.Template.Spec.RestartPolicy; {
+	case r == corev1.RestartPolicyAlways || r == "":
+		errs = append(errs, field.Required(at, `valid values: "OnFailure", "Never"`))
+	case r != corev1.RestartPolicyOnFailure && r != corev1.RestartPolicyNever:
+		errs = append(errs, field.NotSupported(at, r, []corev1.RestartPolicy{corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}))
+	case s.PodFailurePolicy != nil && r != corev1.RestartPolicyNever:
+		errs = append(errs, field.Invalid(at, r, `only "Never" is supported when podFailurePolicy is specified`))
 	}
 	return errs
+}
+
+func validateCompletionMode(s *batchv1.JobSpec, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	mode := s.CompletionMode
+	if mode != nil {
+		errs = append(errs, supported(p.Child("completionMode"), *mode, batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)...)
+		if *mode == batchv1.IndexedCompletion && s.Completions == nil {
+			errs = append(errs, field.Required(p.Child("completions"), "when completion mode is Indexed"))
+		}
+	}
+	if mode == nil || *mode == batchv1.NonIndexedCompletion {
+		const only = "requires indexed completion mode"
+		if n := s.BackoffLimitPerIndex; n != nil {
+			errs = append(errs, field.Invalid(p.Child("backoffLimitPerIndex"), *n, only))
+		}
+		if n := s.MaxFailedIndexes; n != nil {
+			errs = append(errs, field.Invalid(p.Child("maxFailedIndexes"), *n, only))
+		}
+	}
+	return errs
+}
+
+// fixedCompletions checks that the number of completions does not change, unless
+// an indexed job grows or shrinks with it.
+func fixedCompletions(s, was *batchv1.JobSpec, p *field.Path) field.ErrorList {
+	if s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion {
+		return fixed(s.Completions, was.Completions, p)
+	}
+	if s.Completions == nil || pointsSame(s.Completions, was.Completions) || *s.Completions == *s.Parallelism {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, *s.Completions, "can only be modified in tandem with spec.parallelism")}
 }
 
 // fixedTemplate checks that the template has not changed, apart from where the
@@ -143,6 +204,9 @@ func fixedTemplate(s, was *batchv1.JobSpec, p *field.Path) field.ErrorList {
 	return fixed(s.Template, *before, p)
 }
 
+// cronJobName is how long a name may be that gets 11 characters more in those of jobs.
+const cronJobName = 52
+
 var cronJobs = &Kind{
 	GroupVersionKind: batchv1.SchemeGroupVersion.WithKind("CronJob"),
 	Names:            Names{Plural: "cronjobs", ShortNames: []string{"cj"}, Categories: []string{"all"}},
@@ -159,7 +223,16 @@ var cronJobs = &Kind{
 		fill(&s.FailedJobsHistoryLimit, 1)
 		defaultPodTemplate(&s.JobTemplate.Spec.Template)
 	},
-	Validate:       func(_ *Context, obj Object) field.ErrorList { return validateCronJob(&obj.(*batchv1.CronJob).Spec) },
+	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
+		return &obj.(*batchv1.CronJob).Spec.JobTemplate.Spec.Template, field.NewPath("spec", "jobTemplate", "spec", "template")
+	}),
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		errs := validateCronJob(&obj.(*batchv1.CronJob).Spec)
+		if name := obj.GetName(); len(name) > cronJobName {
+			errs = append(errs, field.Invalid(metadataPath.Child("name"), name, fmt.Sprintf("must be no more than %d characters", cronJobName)))
+		}
+		return errs
+	},
 	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList { return validateCronJob(&obj.(*batchv1.CronJob).Spec) },
 }
 

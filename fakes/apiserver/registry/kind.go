@@ -64,12 +64,21 @@ type Kind struct {
 	// comes from a client, so it must be idempotent, and cheap.
 	Default func(Object)
 
+	// Blank fills in what even an object has that nobody has written: a bookmark.
+	Blank func(Object)
+
 	// Admit is what built-in admission plug-ins do on a write: fill in more, or
 	// refuse. Old is nil on create.
 	Admit func(c *Context, obj, old Object) error
 
 	// Review is what built-in admission plug-ins refuse of a new object that is valid.
 	Review func(c *Context, obj Object) error
+
+	// LooseMetadata says that a real server checks nothing of the metadata but what it
+	// checks of all kinds, custom resources too; late, if nothing else is wrong with a
+	// new object.
+	LooseMetadata bool
+	LateMetadata  bool
 
 	// Begin allocates what a write needs, and fails if that cannot be had. It runs
 	// before anything is prepared or validated. Old is nil on create.

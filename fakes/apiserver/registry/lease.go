@@ -8,6 +8,7 @@ import (
 var leases = &Kind{
 	GroupVersionKind: coordinationv1.SchemeGroupVersion.WithKind("Lease"),
 	Names:            Names{Plural: "leases"},
+	LooseMetadata:    true,
 	Prototype:        &coordinationv1.Lease{},
 	Write:            WriteRules{PutCreates: true, PutNeedsVersion: true},
 	PrepareCreate:    func(_ *Context, obj Object) { dropCoordination(obj, &coordinationv1.Lease{}) },

@@ -55,7 +55,14 @@ func defaultLimits(l *corev1.LimitRangeItem) {
 
 // forbidden is the refusal of a built-in admission plug-in.
 func forbidden(gr schema.GroupResource, obj Object, why string) error {
-	return apierrors.NewForbidden(gr, obj.GetName(), errors.New(why))
+	name := obj.GetName()
+	if name == "" {
+		name = obj.GetGenerateName() // none has been generated yet
+	}
+	if name == "" {
+		name = "Unknown"
+	}
+	return apierrors.NewForbidden(gr, name, errors.New(why))
 }
 
 // limitPod applies the limit ranges of the pod's namespace.

@@ -29,7 +29,7 @@ var standardFinalizers = map[string]bool{
 
 // checkFinalizers is a check that built-in kinds have beside the common ones.
 func (k *Kind) checkFinalizers(obj Object) field.ErrorList {
-	if k.Custom {
+	if k.Custom || k.LooseMetadata {
 		return nil
 	}
 	var errs field.ErrorList

@@ -10,6 +10,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 )
 
 var endpointSlices = &Kind{
@@ -27,15 +29,18 @@ var endpointSlices = &Kind{
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		return validateEndpointSlice(obj.(*discoveryv1.EndpointSlice))
 	},
-	Warn: func(obj, _ Object) []string {
-		if obj.(*discoveryv1.EndpointSlice).AddressType == discoveryv1.AddressTypeFQDN {
+	Warn: func(obj, old Object) []string {
+		if old == nil && obj.(*discoveryv1.EndpointSlice).AddressType == discoveryv1.AddressTypeFQDN {
 			return []string{"spec.addressType: FQDN endpoints are deprecated"}
 		}
 		return nil
 	},
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		s, was := obj.(*discoveryv1.EndpointSlice), old.(*discoveryv1.EndpointSlice)
-		errs := validateEndpointSlice(s)
+		errs := validateSliceFrame(s)
+		if !endpointSliceShape.Part("endpoints").Equal(s, was) {
+			errs = append(errs, validateSliceEndpoints(s)...)
+		}
 		if s.AddressType != was.AddressType {
 			errs = append(errs, field.Invalid(field.NewPath("addressType"), nil, "field is immutable"))
 		}
@@ -44,7 +49,21 @@ var endpointSlices = &Kind{
 }
 
 func validateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
+	return append(validateSliceFrame(s), validateSliceEndpoints(s)...)
+}
+
+// validateSliceFrame checks all but the endpoints, which an update need not repeat.
+func validateSliceFrame(s *discoveryv1.EndpointSlice) field.ErrorList {
 	errs := oneOf(field.NewPath("addressType"), s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
+	names := map[string]bool{}
+	for i := range s.Ports {
+		errs = append(errs, validateEndpointPort(&s.Ports[i], names, field.NewPath("ports").Index(i))...)
+	}
+	return errs
+}
+
+func validateSliceEndpoints(s *discoveryv1.EndpointSlice) field.ErrorList {
+	var errs field.ErrorList
 	for i := range s.Endpoints {
 		p := field.NewPath("endpoints").Index(i).Child("addresses")
 		if len(s.Endpoints[i].Addresses) == 0 {
@@ -54,12 +73,10 @@ func validateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
 			errs = append(errs, validateEndpointAddress(s.AddressType, address, p, j)...)
 		}
 	}
-	names := map[string]bool{}
-	for i := range s.Ports {
-		errs = append(errs, validateEndpointPort(&s.Ports[i], names, field.NewPath("ports").Index(i))...)
-	}
 	return errs
 }
+
+var endpointSliceShape = shape.Of(&discoveryv1.EndpointSlice{}, shape.Protobuf)
 
 func validateEndpointAddress(kind discoveryv1.AddressType, address string, p *field.Path, index int) field.ErrorList {
 	ip, err := netip.ParseAddr(address)

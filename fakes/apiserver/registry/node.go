@@ -182,7 +182,11 @@ func validateClaim(s *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 
 func validateClaimUpdate(_ *Context, obj, old Object) field.ErrorList {
 	c, was := obj.(*corev1.PersistentVolumeClaim), old.(*corev1.PersistentVolumeClaim)
-	errs := validateClaim(&c.Spec)
+	errs := append(validateClaim(&c.Spec), fixed(c.Spec.VolumeMode, was.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+	size := c.Spec.Resources.Requests.Storage()
+	if size.Cmp(*was.Spec.Resources.Requests.Storage()) < 0 && size.Cmp(*was.Status.Capacity.Storage()) <= 0 {
+		errs = append(errs, field.Forbidden(field.NewPath("spec", "resources", "requests", "storage"), "field can not be less than status.capacity"))
+	}
 	rest := c.Spec.DeepCopy()
 	if was.Spec.VolumeName == "" && was.Status.Phase != corev1.ClaimBound {
 		rest.VolumeName = was.Spec.VolumeName

@@ -41,10 +41,10 @@ var pods = &Kind{
 		Validate: validatePodStatus,
 	},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
-		s, p := &obj.(*corev1.Pod).Spec, field.NewPath("spec")
-		errs := validateNewPod(s)
+		s := &obj.(*corev1.Pod).Spec
+		errs := append(validateWholePod(s), validateScheduling(s)...)
 		if len(s.EphemeralContainers) > 0 {
-			errs = append(errs, field.Forbidden(p.Child("ephemeralContainers"), "cannot be set on create"))
+			errs = append(errs, field.Forbidden(field.NewPath("spec", "ephemeralContainers"), "cannot be set on create"))
 		}
 		return errs
 	},
@@ -163,6 +163,9 @@ func validatePodStatus(_ *Context, obj, old Object) field.ErrorList {
 	status := field.NewPath("status")
 	if p.Status.NominatedNodeName != "" && was.Spec.NodeName != "" && p.Status.NominatedNodeName != was.Status.NominatedNodeName {
 		errs = append(errs, field.Forbidden(status.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
+	}
+	for i := range p.Status.PodIPs {
+		errs = append(errs, validation.IsValidIP(status.Child("podIPs").Index(i), p.Status.PodIPs[i].IP)...)
 	}
 	if p.Status.QOSClass != was.Status.QOSClass {
 		errs = append(errs, field.Invalid(status.Child("qosClass"), p.Status.QOSClass, "field is immutable"))

@@ -67,9 +67,17 @@ func validatePodSpec(s *corev1.PodSpec, p *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateNewPod is validatePodSpec for a pod, of which more is known than of a
+// validateScheduling checks that a new pod is not both on a node and held back.
+func validateScheduling(s *corev1.PodSpec) field.ErrorList {
+	if s.NodeName != "" && len(s.SchedulingGates) > 0 {
+		return field.ErrorList{field.Forbidden(field.NewPath("spec", "nodeName"), "cannot be set until all schedulingGates have been cleared")}
+	}
+	return nil
+}
+
+// validateWholePod is validatePodSpec for a pod, of which more is known than of a
 // template.
-func validateNewPod(s *corev1.PodSpec) field.ErrorList {
+func validateWholePod(s *corev1.PodSpec) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := validatePodSpec(s, p)
 	if s.ServiceAccountName == "" {
@@ -84,9 +92,6 @@ func validateNewPod(s *corev1.PodSpec) field.ErrorList {
 				}
 			}
 		}
-	}
-	if s.NodeName != "" && len(s.SchedulingGates) > 0 {
-		errs = append(errs, field.Forbidden(p.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
 	}
 	return errs
 }
@@ -262,7 +267,7 @@ func validatePodUpdate(p, was *corev1.Pod) field.ErrorList {
 		return nil
 	}
 	spec := field.NewPath("spec")
-	errs := validateNewPod(&p.Spec)
+	errs := validateWholePod(&p.Spec)
 	if len(p.Spec.Containers) != len(was.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))
 	}

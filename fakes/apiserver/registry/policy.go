@@ -3,6 +3,7 @@ package registry
 import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -10,6 +11,9 @@ var budgets = &Kind{
 	GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
 	Names:            Names{Plural: "poddisruptionbudgets", ShortNames: []string{"pdb"}},
 	Prototype:        &policyv1.PodDisruptionBudget{},
+	Naming:           pathName,
+	LooseMetadata:    true,
+	LateMetadata:     true,
 	Generation:       SpecOnly,
 	Write:            WriteRules{PutNeedsVersion: true},
 	Status:           &Status{},
@@ -22,12 +26,16 @@ var budgets = &Kind{
 }
 
 func validateBudget(s *policyv1.PodDisruptionBudgetSpec) field.ErrorList {
-	if s.MinAvailable != nil && s.MaxUnavailable != nil {
-		return field.ErrorList{field.Invalid(field.NewPath("spec"), *s, "minAvailable and maxUnavailable cannot be both set")}
-	}
+	p := field.NewPath("spec")
 	var errs field.ErrorList
-	if p := s.UnhealthyPodEvictionPolicy; p != nil {
-		errs = oneOf(field.NewPath("spec", "unhealthyPodEvictionPolicy"), *p, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)
+	if s.MinAvailable != nil && s.MaxUnavailable != nil {
+		errs = append(errs, field.Invalid(p, *s, "minAvailable and maxUnavailable cannot be both set"))
+	}
+	errs = append(errs, shareOfPods(s.MinAvailable, p.Child("minAvailable"))...)
+	errs = append(errs, shareOfPods(s.MaxUnavailable, p.Child("maxUnavailable"))...)
+	errs = append(errs, unversioned.ValidateLabelSelector(s.Selector, unversioned.LabelSelectorValidationOptions{}, p.Child("selector"))...)
+	if policy := s.UnhealthyPodEvictionPolicy; policy != nil {
+		errs = append(errs, supported(p.Child("unhealthyPodEvictionPolicy"), *policy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)
 	}
 	return errs
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"crypto/tls"
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,6 +37,16 @@ var secrets = &Kind{
 	},
 	Settle:   func(obj Object) bool { return withoutNil(&obj.(*corev1.Secret).Data) },
 	Validate: func(_ *Context, obj Object) field.ErrorList { return validateSecret(obj.(*corev1.Secret)) },
+	Warn: func(obj, _ Object) []string {
+		s := obj.(*corev1.Secret)
+		if s.Type != corev1.SecretTypeTLS {
+			return nil
+		}
+		if _, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]); err != nil {
+			return []string{err.Error()}
+		}
+		return nil
+	},
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		s, was := obj.(*corev1.Secret), old.(*corev1.Secret)
 		var errs field.ErrorList

@@ -72,7 +72,14 @@ func defaultStatefulSet(s *appsv1.StatefulSetSpec) {
 	fill(&s.Replicas, 1)
 	fill(&s.RevisionHistoryLimit, 10)
 	for i := range s.VolumeClaimTemplates {
-		defaultClaim(&s.VolumeClaimTemplates[i])
+		claim := &s.VolumeClaimTemplates[i]
+		defaultClaim(claim)
+		if claim.APIVersion == "" {
+			claim.APIVersion = "v1"
+		}
+		if claim.Kind == "" {
+			claim.Kind = "PersistentVolumeClaim"
+		}
 	}
 	defaultPodTemplate(&s.Template)
 }
@@ -88,14 +95,34 @@ func validateStatefulSet(s *appsv1.StatefulSetSpec) field.ErrorList {
 		errs = append(errs, dnsLabel(s.ServiceName, p.Child("serviceName"))...)
 	}
 	errs = append(errs, templateSelector(s.Selector, s.Template.Labels, p, "statefulset")...)
+	errs = append(errs, validateSetStrategy(&s.UpdateStrategy, p.Child("updateStrategy"))...)
 	template := &s.Template
-	if len(s.VolumeClaimTemplates) > 0 { // their volumes may be mounted
+	if len(s.VolumeClaimTemplates) > 0 || template.Spec.Hostname != "" {
 		template = template.DeepCopy()
+		template.Spec.Hostname = "" // every pod has its own
 		for _, c := range s.VolumeClaimTemplates {
-			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: c.Name})
+			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: c.Name}) // they may be mounted
 		}
 	}
 	return append(errs, runningTemplate(template, p.Child("template"), "StatefulSet")...)
+}
+
+func validateSetStrategy(u *appsv1.StatefulSetUpdateStrategy, p *field.Path) field.ErrorList {
+	switch u.Type {
+	case appsv1.OnDeleteStatefulSetStrategyType:
+		if u.RollingUpdate != nil {
+			return field.ErrorList{field.Invalid(p.Child("rollingUpdate"), u.RollingUpdate, "only allowed for updateStrategy 'RollingUpdate'")}
+		}
+	case appsv1.RollingUpdateStatefulSetStrategyType:
+	default:
+		// This is how a real server prints it.
+		printed := struct {
+			Type          appsv1.StatefulSetUpdateStrategyType
+			RollingUpdate *appsv1.RollingUpdateStatefulSetStrategy
+		}{u.Type, u.RollingUpdate}
+		return field.ErrorList{field.Invalid(p, printed, "must be 'RollingUpdate' or 'OnDelete'")}
+	}
+	return nil
 }
 
 var daemonSets = &Kind{
@@ -103,7 +130,11 @@ var daemonSets = &Kind{
 	Names:            Names{Plural: "daemonsets", ShortNames: []string{"ds"}, Categories: []string{"all"}},
 	Prototype:        &appsv1.DaemonSet{},
 	Generation:       SpecOnly,
-	Default:          func(obj Object) { defaultDaemonSet(&obj.(*appsv1.DaemonSet).Spec) },
+	Default: func(obj Object) {
+		countFromZero(obj)
+		defaultDaemonSet(&obj.(*appsv1.DaemonSet).Spec)
+	},
+	Blank: countFromZero,
 	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
 		return &obj.(*appsv1.DaemonSet).Spec.Template, templatePath
 	}),
@@ -137,6 +168,9 @@ func defaultDaemonSet(s *appsv1.DaemonSetSpec) {
 func validateDaemonSet(s *appsv1.DaemonSetSpec) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := templateSelector(s.Selector, s.Template.Labels, p, "daemonset")
+	if s.Selector == nil {
+		errs = errs[1:] // a real server only says that it does not select the pods
+	}
 	errs = append(errs, runningTemplate(&s.Template, p.Child("template"), "DaemonSet")...)
 	if r := s.UpdateStrategy.RollingUpdate; r != nil && r.MaxSurge != nil && r.MaxUnavailable != nil && *r.MaxSurge != intstr.FromInt32(0) && *r.MaxUnavailable != intstr.FromInt32(0) {
 		errs = append(errs, field.Invalid(p.Child("updateStrategy", "rollingUpdate", "maxSurge"), *r.MaxSurge, "may not be set when maxUnavailable is non-zero"))

@@ -24,6 +24,13 @@ func setTemplateGeneration(obj Object, n string) {
 	obj.SetAnnotations(notes)
 }
 
+// countFromZero makes an object that says nothing say zero, as reading does.
+func countFromZero(obj Object) {
+	if _, ok := obj.GetAnnotations()[appsv1.DeprecatedTemplateGeneration]; !ok {
+		setTemplateGeneration(obj, "0")
+	}
+}
+
 func countTemplates(_ *Context, obj, old Object) {
 	d, was := obj.(*appsv1.DaemonSet), old.(*appsv1.DaemonSet)
 	n := was.Annotations[appsv1.DeprecatedTemplateGeneration]

@@ -23,6 +23,7 @@ type tableOptions struct {
 	noHeaders bool
 	include   metav1.IncludeObjectPolicy
 	now       func() time.Time // ages are counted to here
+	plain     bool             // the kind has no columns of its own
 }
 
 func (h *Handler) tableOptions(ctx context.Context, query url.Values, kind *apiserver.Resource, t target) (tableOptions, error) {
@@ -38,7 +39,8 @@ func (h *Handler) tableOptions(ctx context.Context, query url.Values, kind *apis
 			opts.IncludeObject))
 	}
 	columns, err := h.columns(ctx, kind, t.subresource)
-	return tableOptions{columns: columns, include: opts.IncludeObject, now: h.clock.Now}, err
+	plain := !kind.Custom && t.subresource == "" && table.Builtin(kind.GVK().GroupKind()) == nil
+	return tableOptions{columns: columns, include: opts.IncludeObject, now: h.clock.Now, plain: plain}, err
 }
 
 // columns finds the columns of what a request is about.
@@ -103,7 +105,11 @@ func (e *encoder) tableOf(items []apiserver.Object, list metav1.ListMeta) ([]byt
 	for i, obj := range items {
 		objects[i] = obj
 	}
-	return e.tableWith(e.table.columns.Rows(objects, e.table.now()), items, list)
+	rows := e.table.columns.Rows(objects, e.table.now())
+	if len(rows) == 0 && e.table.plain {
+		rows = nil // so a real server says it
+	}
+	return e.tableWith(rows, items, list)
 }
 
 // tableOfOne is the JSON of a single object as a table.

@@ -125,7 +125,7 @@ func (s *Shape) Adopt(obj, base runtime.Object) {
 	}
 	o, b := s.pointer(obj), s.pointer(base)
 	for _, l := range s.refs {
-		if !l.empty(o) && l.ops.same(add(o, l.offset), add(b, l.offset)) {
+		if !l.empty(o) && !(l.told && l.empty(b)) && l.ops.same(add(o, l.offset), add(b, l.offset)) {
 			l.share(o, b)
 		}
 	}

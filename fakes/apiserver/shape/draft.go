@@ -32,8 +32,8 @@ func (s *Shape) Draft(obj runtime.Object) Draft {
 
 // Before returns a copy of the object as it was drafted, sharing all that it
 // refers to, if now, the same object later, is not the same any more. Metadata
-// that only a server writes, deletion times and the top-level field called except,
-// in Go, do not count. Otherwise it returns nil.
+// that only a server writes, deletion times that were left out and the top-level
+// field called except, in Go, do not count. Otherwise it returns nil.
 func (d Draft) Before(now runtime.Object, except string) runtime.Object {
 	if d.shape == nil {
 		return nil
@@ -41,12 +41,12 @@ func (d Draft) Before(now runtime.Object, except string) runtime.Object {
 	was, is := d.room.UnsafePointer(), d.shape.pointer(now)
 	for i := range d.shape.leaves {
 		l := &d.shape.leaves[i]
-		if l.identity || l.deletion || l.field == except {
+		if l.identity || l.field == except || l.deletion && *(*unsafe.Pointer)(add(was, l.offset)) == nil {
 			continue
 		}
 		size := l.typ.Size()
 		if string(unsafe.Slice((*byte)(add(was, l.offset)), size)) == string(unsafe.Slice((*byte)(add(is, l.offset)), size)) ||
-			l.ops.equal(add(was, l.offset), add(is, l.offset)) {
+			l.ops.equal(add(was, l.offset), add(is, l.offset)) && !(l.told && *(*unsafe.Pointer)(add(was, l.offset)) != nil) {
 			continue
 		}
 		before := reflect.New(d.shape.typ)

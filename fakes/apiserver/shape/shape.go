@@ -47,6 +47,7 @@ type leaf struct {
 
 	identity bool   // metadata that only a server writes
 	deletion bool   // metadata that only a deletion writes
+	told     bool   // a list that JSON tells even if it is empty or nil
 	field    string // the top-level field it is below, in Go
 	mergeKey string // of a list: what tells its items apart
 	whole    bool   // a list whose items cannot be told apart
@@ -117,6 +118,8 @@ func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, path []int) {
 		l.place, l.around = placeOf(c.enc, s.typ, f.Type, path)
 		l.identity = t == objectMetaType && identity[f.Name] || t == typeMetaType
 		l.deletion = t == objectMetaType && (f.Name == "DeletionTimestamp" || f.Name == "DeletionGracePeriodSeconds")
+		_, omitted := jsonName(f)
+		l.told = f.Type.Kind() == reflect.Slice && !omitted
 		l.whole = c.enc == Protobuf && l.mergeKey == "" && f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct
 		s.leaves = append(s.leaves, l)
 	}
