@@ -129,7 +129,7 @@ func TestRule08StatusAndScaleHaveOwnersOfTheirOwn(t *testing.T) {
 	}
 	a.refused(a.request(apiserver.Patch, deployments, "a", sub("scale"), applied("other", `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":5}}`)),
 		409, "Conflict", `Apply failed with 1 conflict: conflict with "hpa" with subresource "scale" using autoscaling/v1: .spec.replicas`)
-	a.must(a.request(apiserver.Patch, deployments, "a", applied("user", `{"apiVersion":"autoscaling/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)))
+	a.must(a.request(apiserver.Patch, deployments, "a", applied("user", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)))
 	if d := a.must(a.request(apiserver.Get, deployments, "a")).Object.(*appsv1.Deployment); *d.Spec.Replicas != 4 {
 		t.Errorf("what the scale owns was removed: %d replicas", *d.Spec.Replicas)
 	}

@@ -306,7 +306,7 @@ func (r *Recorder) text(s string) string {
 }
 
 var (
-	messageVersion = regexp.MustCompile(`(resource ?[vV]ersion: |current: |ResourceVersion in (?:the precondition|record) \(|ResourceVersion in object meta: )\d+( \(\d+\))?`)
+	messageVersion = regexp.MustCompile(`(resource ?[vV]ersion: ?|current: |ResourceVersion in (?:the precondition|record) \(|ResourceVersion in object meta: )\d+( \(\d+\))?`)
 	messageTime    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`)
 )
 

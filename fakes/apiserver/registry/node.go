@@ -188,8 +188,11 @@ func validateClaimUpdate(_ *Context, obj, old Object) field.ErrorList {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "resources", "requests", "storage"), "field can not be less than status.capacity"))
 	}
 	rest := c.Spec.DeepCopy()
-	if was.Spec.VolumeName == "" && was.Status.Phase != corev1.ClaimBound {
-		rest.VolumeName = was.Spec.VolumeName
+	if was.Spec.VolumeName == "" {
+		rest.VolumeName = ""
+	}
+	if was.Spec.StorageClassName == nil {
+		rest.StorageClassName = nil // a claim that came before the default class may get it
 	}
 	if was.Status.Phase == corev1.ClaimBound {
 		rest.Resources.Requests = was.Spec.Resources.Requests

@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -65,7 +66,7 @@ func warnTemplate(template func(Object) (*corev1.PodTemplateSpec, *field.Path)) 
 		}
 		t, p := template(obj)
 		var out []string
-		if old == nil {
+		if _, named := obj.(*appsv1.DaemonSet); old == nil && !named { // whose pods are not called after it
 			out = warnName(obj)
 		}
 		return append(out, warnPodSpec(&t.Spec, p.Child("spec"))...)

@@ -3,7 +3,9 @@ package registry
 import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -29,7 +31,7 @@ func validateBudget(s *policyv1.PodDisruptionBudgetSpec) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
 	if s.MinAvailable != nil && s.MaxUnavailable != nil {
-		errs = append(errs, field.Invalid(p, *s, "minAvailable and maxUnavailable cannot be both set"))
+		errs = append(errs, field.Invalid(p, printedBudget(*s), "minAvailable and maxUnavailable cannot be both set"))
 	}
 	errs = append(errs, shareOfPods(s.MinAvailable, p.Child("minAvailable"))...)
 	errs = append(errs, shareOfPods(s.MaxUnavailable, p.Child("maxUnavailable"))...)
@@ -38,6 +40,14 @@ func validateBudget(s *policyv1.PodDisruptionBudgetSpec) field.ErrorList {
 		errs = append(errs, supported(p.Child("unhealthyPodEvictionPolicy"), *policy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)
 	}
 	return errs
+}
+
+// printedBudget is how a real server prints the specification.
+type printedBudget struct {
+	MinAvailable               *intstr.IntOrString
+	Selector                   *metav1.LabelSelector
+	MaxUnavailable             *intstr.IntOrString
+	UnhealthyPodEvictionPolicy *policyv1.UnhealthyPodEvictionPolicyType
 }
 
 var priorityClasses = &Kind{

@@ -45,8 +45,9 @@ func (d Draft) Before(now runtime.Object, except string) runtime.Object {
 			continue
 		}
 		size := l.typ.Size()
-		if string(unsafe.Slice((*byte)(add(was, l.offset)), size)) == string(unsafe.Slice((*byte)(add(is, l.offset)), size)) ||
-			l.ops.equal(add(was, l.offset), add(is, l.offset)) && !(l.told && *(*unsafe.Pointer)(add(was, l.offset)) != nil) {
+		if !(l.told && emptyNotNil(add(was, l.offset))) && // it is stored as nil, which JSON tells from empty
+			(string(unsafe.Slice((*byte)(add(was, l.offset)), size)) == string(unsafe.Slice((*byte)(add(is, l.offset)), size)) ||
+				l.ops.equal(add(was, l.offset), add(is, l.offset))) {
 			continue
 		}
 		before := reflect.New(d.shape.typ)
@@ -54,6 +55,12 @@ func (d Draft) Before(now runtime.Object, except string) runtime.Object {
 		return before.Interface().(runtime.Object)
 	}
 	return nil
+}
+
+// emptyNotNil reports whether the list at p has no items, but is there.
+func emptyNotNil(p unsafe.Pointer) bool {
+	list := (*[]struct{})(p) // of whatever; only the length is looked at
+	return *(*unsafe.Pointer)(p) != nil && len(*list) == 0
 }
 
 // Drop gives back the room that the draft takes.

@@ -47,7 +47,8 @@ type leaf struct {
 
 	identity bool   // metadata that only a server writes
 	deletion bool   // metadata that only a deletion writes
-	told     bool   // a list that JSON tells even if it is empty or nil
+	shown    bool   // JSON shows it even if it is empty
+	told     bool   // the same, and it is a list, which may be empty or nil
 	field    string // the top-level field it is below, in Go
 	mergeKey string // of a list: what tells its items apart
 	whole    bool   // a list whose items cannot be told apart
@@ -119,6 +120,7 @@ func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, path []int) {
 		l.identity = t == objectMetaType && identity[f.Name] || t == typeMetaType
 		l.deletion = t == objectMetaType && (f.Name == "DeletionTimestamp" || f.Name == "DeletionGracePeriodSeconds")
 		_, omitted := jsonName(f)
+		l.shown = !omitted
 		l.told = f.Type.Kind() == reflect.Slice && !omitted
 		l.whole = c.enc == Protobuf && l.mergeKey == "" && f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct
 		s.leaves = append(s.leaves, l)

@@ -49,6 +49,9 @@ func (s *Shape) Onward(a, b, c runtime.Object) bool {
 		if pa == nil {
 			w.first = w.first || l.field != "Status" && filled(l.at(pb))
 			w.second = w.second || moved && l.grew(pb, pc)
+			if l.shown && moved && !filled(l.at(pc)) {
+				return false // to set it to nothing is not the same as never to have set it
+			}
 			continue
 		}
 		va := add(pa, l.offset)
