@@ -132,7 +132,8 @@ func (c *call) putApplied(t *target, obj, old Object) (*Response, error) {
 		return nil, err
 	}
 	c.creating = true
-	c.wipeLate(obj)
+	wipe(obj)
+	obj.SetResourceVersion("")
 	if err := c.admit(obj, nil); err != nil {
 		return nil, err
 	}

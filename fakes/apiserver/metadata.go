@@ -69,17 +69,6 @@ func wipe(obj Object) {
 	obj.SetSelfLink("")
 }
 
-// wipeLate is wipe for an object that a write which is no create makes. Nothing of
-// it is stored, but a dry run shows the selfLink.
-func (c *call) wipeLate(obj Object) {
-	link := obj.GetSelfLink()
-	wipe(obj)
-	obj.SetResourceVersion("")
-	if c.dryRun {
-		setLink(obj, link)
-	}
-}
-
 const (
 	duplicateOwners = ".metadata.ownerReferences contains duplicate entries%s; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: %s"
 	afterAdmission  = " after mutating admission happens"

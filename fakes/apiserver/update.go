@@ -125,7 +125,8 @@ func (c *call) createByPut(obj Object) (*Response, error) {
 	c.creating = true
 	version := obj.GetResourceVersion()
 	c.beginWrite(obj, nil)
-	c.wipeLate(obj)
+	wipe(obj)
+	obj.SetResourceVersion("")
 	if err := c.admit(obj, nil); err != nil {
 		return nil, err
 	}
