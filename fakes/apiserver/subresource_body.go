@@ -25,7 +25,7 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 		contentType = ""
 	}
 	if contentType == mediaProtobuf {
-		return readProtobuf(data, into, kind)
+		return c.readProtobuf(data, into, kind)
 	}
 	if contentType == mediaYAML {
 		var err error
@@ -38,11 +38,11 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", kind.Kind, err, summary(data)))
 	}
 	if meta.Kind != "" && meta.Kind != kind.Kind {
-		return errOtherKind(meta.APIVersion, meta.Kind, kind)
+		return c.errOtherKind(meta.APIVersion, meta.Kind, kind)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		if c.ep.Custom {
-			return apierrors.NewBadRequest(fmt.Sprintf("no kind is registered for the type %s.%s in scheme \"pkg/runtime/scheme.go:111\"", kind.Version, kind.Kind))
+			return errUnregistered(kind)
 		}
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err))
 	}
@@ -51,7 +51,7 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 }
 
 // readProtobuf is readInto for protobuf, whose envelope says what it holds.
-func readProtobuf(data []byte, into Object, kind schema.GroupVersionKind) error {
+func (c *call) readProtobuf(data []byte, into Object, kind schema.GroupVersionKind) error {
 	rest, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
 	var sent runtime.Unknown
 	m, known := into.(interface{ Unmarshal([]byte) error })
@@ -59,7 +59,7 @@ func readProtobuf(data []byte, into Object, kind schema.GroupVersionKind) error 
 		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): not a protobuf message (%s)", kind.Kind, summary(data)))
 	}
 	if sent.Kind != "" && sent.Kind != kind.Kind {
-		return errOtherKind(sent.APIVersion, sent.Kind, kind)
+		return c.errOtherKind(sent.APIVersion, sent.Kind, kind)
 	}
 	if err := m.Unmarshal(sent.Raw); err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err))
@@ -67,8 +67,25 @@ func readProtobuf(data []byte, into Object, kind schema.GroupVersionKind) error 
 	return nil
 }
 
-func errOtherKind(apiVersion, kind string, wanted schema.GroupVersionKind) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: unknown conversion", kind, apiVersion, wanted.Kind))
+func (c *call) errOtherKind(apiVersion, kind string, wanted schema.GroupVersionKind) error {
+	if c.ep.Custom {
+		return errUnregistered(wanted)
+	}
+	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
+	if apiVersion == "" {
+		gvk = wanted.GroupVersion().WithKind(kind)
+	}
+	why := fmt.Sprintf("no kind %q is registered for version %q in scheme %q", kind, gvk.GroupVersion(), realScheme)
+	if c.store.opts.Scheme.Recognizes(gvk) {
+		why = fmt.Sprintf("converting (%s.%s) to (%s.%s): unknown conversion", gvk.Version, kind, internalGroup(wanted.Group), wanted.Kind)
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s", kind, gvk.Version, wanted.Kind, why))
+}
+
+// errUnregistered is all that a server of custom resources says of a scale that it
+// cannot read.
+func errUnregistered(wanted schema.GroupVersionKind) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("no kind is registered for the type %s.%s in scheme %q", wanted.Version, wanted.Kind, realScheme))
 }
 
 // created answers a subresource whose create makes nothing that can be read.

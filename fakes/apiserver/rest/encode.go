@@ -149,6 +149,9 @@ func (f *format) finish(data []byte) ([]byte, error) {
 }
 
 func (e *encoder) errNotAList() error {
+	if e.custom {
+		return statusError(http.StatusInternalServerError, "", "content is not a list")
+	}
 	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 		"you requested %s, but the requested object is not a list (%s)", asMetadataList, e.internalType(""))
 }
