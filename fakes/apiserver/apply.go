@@ -128,13 +128,14 @@ func (c *call) putApplied(t *target, obj, old Object) (*Response, error) {
 	if err := c.checkNames(obj); err != nil {
 		return nil, err
 	}
-	if _, err := parseVersion(obj.GetResourceVersion()); err != nil {
-		return nil, err
-	}
 	c.creating = true
+	version := obj.GetResourceVersion()
 	wipe(obj)
 	obj.SetResourceVersion("")
 	if err := c.admit(obj, nil); err != nil {
+		return nil, err
+	}
+	if _, err := parseVersion(version); err != nil {
 		return nil, err
 	}
 	c.dedupOwners(obj, afterAdmission)

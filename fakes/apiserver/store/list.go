@@ -50,7 +50,11 @@ func (t *Table) list(q *Query) Result {
 		t.listOne(q, old, &r)
 		return r
 	}
-	tree := t.lookup(&q.Selector)
+	selector := q.Selector
+	if q.Limit > 0 { // what is not selected matters as well
+		selector = Selector{Namespace: q.Namespace}
+	}
+	tree := t.lookup(&selector)
 	if tree != nil && len(old) == 0 {
 		if n := tree.Len(); q.wholeNamespace() && q.Namespace == "" && (q.Limit == 0 || n < q.Limit) {
 			r.Objects = make([]Object, 0, n)
@@ -60,13 +64,13 @@ func (t *Table) list(q *Query) Result {
 		if q.Namespace != "" && k.Namespace != q.Namespace {
 			return k.Namespace < q.Namespace
 		}
-		if !q.matches(k, obj) {
-			return true
-		}
 		if q.Limit > 0 && len(r.Objects) == q.Limit {
-			r.More = true
+			r.More = true // whether it is selected or not
 			r.Left++
 			return q.wholeNamespace() // only then does anybody want to know how many
+		}
+		if !q.matches(k, obj) {
+			return true
 		}
 		r.add(q, obj, mark)
 		return true
