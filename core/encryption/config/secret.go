@@ -73,11 +73,11 @@ func addPlugin(data map[string][]byte, k state.Key) error {
 	}
 	id := strconv.FormatUint(k.ID, 10)
 	entries := map[string][]byte{Plugin + id: []byte(k.KMS.Plugin)}
-	for ref, value := range k.KMS.Secrets {
-		entries[PluginSecret+ref.String()+"-"+id] = value.Reveal()
+	for _, ref := range state.References(k.KMS.Secrets) {
+		entries[PluginSecret+ref.String()+"-"+id] = k.KMS.Secrets[ref].Reveal()
 	}
-	for ref, value := range k.KMS.ConfigMaps {
-		entries[PluginMap+ref.String()+"-"+id] = []byte(value)
+	for _, ref := range state.References(k.KMS.ConfigMaps) {
+		entries[PluginMap+ref.String()+"-"+id] = []byte(k.KMS.ConfigMaps[ref])
 	}
 	for _, entry := range slices.Sorted(maps.Keys(entries)) {
 		if there, ok := data[entry]; ok && !bytes.Equal(there, entries[entry]) {

@@ -80,11 +80,11 @@ func Encode(k state.Key, component, namespace string) (*corev1.Secret, error) {
 	}
 	if k.KMS != nil {
 		s.Data[KMSProvider], s.Data[KMSPlugin] = []byte(k.KMS.Provider), []byte(k.KMS.Plugin)
-		for ref, value := range k.KMS.Secrets {
-			s.Data[KMSSecret+ref.String()] = value.Reveal()
+		for _, ref := range state.References(k.KMS.Secrets) {
+			s.Data[KMSSecret+ref.String()] = k.KMS.Secrets[ref].Reveal()
 		}
-		for ref, value := range k.KMS.ConfigMaps {
-			s.Data[KMSConfigMap+ref.String()] = []byte(value)
+		for _, ref := range state.References(k.KMS.ConfigMaps) {
+			s.Data[KMSConfigMap+ref.String()] = []byte(k.KMS.ConfigMaps[ref])
 		}
 	}
 	if err := SetMigrated(s, k.Migrated); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -176,7 +175,7 @@ func (m *Migrator) checkGone(ctx context.Context, obj *unstructured.Unstructured
 func passing(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) || errors.Is(err, syscall.EHOSTUNREACH)
+		utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err)
 }
 
 // pause waits before the next attempt: twice as long each time, and never not at all.

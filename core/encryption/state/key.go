@@ -118,6 +118,13 @@ type Reference struct{ Object, Entry string }
 // of objects have no underscores.
 func (r Reference) String() string { return r.Object + "_" + r.Entry }
 
+// References returns the references of m, in order.
+func References[V any](m map[Reference]V) []Reference {
+	return slices.SortedFunc(maps.Keys(m), func(a, b Reference) int {
+		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Entry, b.Entry))
+	})
+}
+
 // Equal reports whether a plugin would find the same in both.
 func (d *KMSData) Equal(o *KMSData) bool {
 	if d == nil || o == nil {

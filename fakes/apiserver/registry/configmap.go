@@ -2,6 +2,8 @@ package registry
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -62,17 +64,15 @@ func validateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 // withoutNil makes data that was sent as null empty, as it is when it is read, and
 // reports whether there was any.
 func withoutNil(data *map[string][]byte) bool {
-	for _, value := range *data {
-		if value == nil {
-			out := make(map[string][]byte, len(*data))
-			for k, v := range *data {
-				out[k] = append([]byte{}, v...)
-			}
-			*data = out
-			return true
-		}
+	if !slices.ContainsFunc(slices.Sorted(maps.Keys(*data)), func(k string) bool { return (*data)[k] == nil }) {
+		return false
 	}
-	return false
+	out := make(map[string][]byte, len(*data))
+	for k, v := range *data {
+		out[k] = append([]byte{}, v...)
+	}
+	*data = out
+	return true
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -171,14 +172,13 @@ func (d *difference) members(p Place, a, b reflect.Value) {
 }
 
 func differentMembers[V any](d *difference, p Place, a, b map[string]V, equal func(V, V) bool) {
-	for k, va := range a {
-		if vb, ok := b[k]; !ok || !equal(va, vb) {
-			d.touch(p.below(k), true, ok)
-		}
-	}
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			d.touch(p.below(k), false, true)
+	names := slices.Concat(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
+	slices.Sort(names)
+	for _, k := range slices.Compact(names) {
+		va, inA := a[k]
+		vb, inB := b[k]
+		if inA != inB || !equal(va, vb) {
+			d.touch(p.below(k), inA, inB)
 		}
 	}
 }
