@@ -128,21 +128,19 @@ func (e *Elector) pause(ctx context.Context) bool {
 
 // renew goes on until ctx ends or the Lease could not be renewed in time.
 func (e *Elector) renew(ctx context.Context) error {
-	last := e.cfg.Clock.Now()
-	for e.pause(ctx) {
+	var lost error
+	for last := e.cfg.Clock.Now(); lost == nil && e.pause(ctx); {
 		attempt, cancel := e.cfg.Clock.WithTimeout(ctx, e.cfg.RenewDeadline-e.cfg.RetryPeriod)
 		err := e.try(attempt)
 		cancel()
-		if ctx.Err() != nil {
-			break
-		}
-		if err == nil {
+		switch {
+		case err == nil:
 			last = e.cfg.Clock.Now()
-		} else if errors.Is(err, errHeld) || e.cfg.Clock.Since(last) >= e.cfg.RenewDeadline {
-			return err
+		case ctx.Err() == nil && (errors.Is(err, errHeld) || e.cfg.Clock.Since(last) >= e.cfg.RenewDeadline):
+			lost = err
 		}
 	}
-	return nil
+	return lost
 }
 
 var errHeld = errors.New("the lease is held by another")

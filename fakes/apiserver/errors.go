@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -59,15 +60,15 @@ func errTooLarge(wanted, visible uint64) error {
 	return err
 }
 
-// errPrecondition is a conflict that the storage layer finds.
-func (c *call) errPrecondition(k store.Key, what, wanted, found string) error {
+// errOtherUID is a conflict that the storage layer finds.
+func (c *call) errOtherUID(k store.Key, wanted, found types.UID) error {
 	key := "/" + storagePrefix(c.ep) + "/" + k.String()
 	if !c.dryRun {
 		key = "/registry" + key
 	}
 	return apierrors.NewConflict(c.ep.gr, k.Name, fmt.Errorf(
-		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %s, %s in object meta: %s",
-		key, what, wanted, what, found))
+		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
+		key, wanted, found))
 }
 
 // storagePrefix is where a real server keeps the objects of a kind.

@@ -117,7 +117,7 @@ func (c *call) bindTo(b *corev1.Binding) (*Response, error) {
 	_, err := c.changePod(func(p *corev1.Pod) error {
 		switch {
 		case b.UID != "" && b.UID != p.UID:
-			return c.errPrecondition(c.key(), "UID", string(b.UID), string(p.UID))
+			return c.errOtherUID(c.key(), b.UID, p.UID)
 		case p.DeletionTimestamp != nil:
 			return refuse("pod %s is being deleted, cannot be assigned to a host", p.Name)
 		case p.Spec.NodeName != "":

@@ -138,7 +138,7 @@ func (c *call) putScale(scale *autoscalingv1.Scale, old Object) (*Response, erro
 	switch {
 	case scale.UID == "" || scale.UID == old.GetUID():
 	case c.req.Verb == Update:
-		return nil, c.errPrecondition(c.key(), "UID", string(scale.UID), string(old.GetUID()))
+		return nil, c.errOtherUID(c.key(), scale.UID, old.GetUID())
 	default:
 		gr := schema.GroupResource{Group: c.ep.gr.Group, Resource: c.ep.gr.Resource + "/scale"}
 		return nil, apierrors.NewConflict(gr, c.req.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, old.GetUID()))

@@ -92,12 +92,12 @@ func (c *call) replace(t *target, obj Object) (*Response, error) {
 				return nil, c.errNotFound()
 			}
 			if uid != "" {
-				return nil, c.errPrecondition(key, "UID", string(uid), "")
+				return nil, c.errOtherUID(key, uid, "")
 			}
 			return c.createByPut(obj)
 		}
 		if uid != "" && uid != old.GetUID() {
-			return nil, c.errPrecondition(key, "UID", string(uid), string(old.GetUID()))
+			return nil, c.errOtherUID(key, uid, old.GetUID())
 		}
 		if !c.store.hooks.Empty() || c.unconditional(obj) {
 			again = obj.DeepCopyObject().(Object) // admission changes it, and another write may come between

@@ -59,7 +59,7 @@ func TestFieldsToSelectBy(t *testing.T) {
 		{"s=x", "a"}, {"s!=x", "b c"}, {"s=", "c"}, {"deep.i=3", "a"}, {"deep.i=", "b c"}, {"b=true", "a"}, {"b=false", "b"}, {"metadata.name=b,s=y", "b"},
 		{"x=1", `field label not supported: x`}, {"metadata.namespace=default", "field label not supported: metadata.namespace"},
 	} {
-		got := ""
+		var got string
 		r, err := server.Do(&apiserver.Request{Verb: apiserver.List, Resource: stored, FieldSelector: c.selector})
 		if err != nil {
 			got = err.Error()
