@@ -190,5 +190,8 @@ func (c *call) patchedScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale,
 	if err := json.Unmarshal(doc, scale); err != nil {
 		return nil, errPatched(string(doc), err.Error())
 	}
+	if gvk := scale.GroupVersionKind(); gvk != scaleKind {
+		return nil, errPatched(string(doc), c.notThe(gvk, scaleKind))
+	}
 	return scale, nil
 }

@@ -75,11 +75,15 @@ func (c *call) errOtherKind(apiVersion, kind string, wanted schema.GroupVersionK
 	if apiVersion == "" {
 		gvk = wanted.GroupVersion().WithKind(kind)
 	}
-	why := fmt.Sprintf("no kind %q is registered for version %q in scheme %q", kind, gvk.GroupVersion(), realScheme)
-	if c.store.opts.Scheme.Recognizes(gvk) {
-		why = fmt.Sprintf("converting (%s.%s) to (%s.%s): unknown conversion", gvk.Version, kind, internalGroup(wanted.Group), wanted.Kind)
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s", kind, gvk.Version, wanted.Kind, c.notThe(gvk, wanted)))
+}
+
+// notThe says why an object of one kind is not taken for one of another.
+func (c *call) notThe(sent, wanted schema.GroupVersionKind) string {
+	if c.store.opts.Scheme.Recognizes(sent) {
+		return fmt.Sprintf("converting (%s.%s) to (%s.%s): unknown conversion", sent.Version, sent.Kind, internalGroup(wanted.Group), wanted.Kind)
 	}
-	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s", kind, gvk.Version, wanted.Kind, why))
+	return fmt.Sprintf("no kind %q is registered for version %q in scheme %q", sent.Kind, sent.GroupVersion(), realScheme)
 }
 
 // errUnregistered is all that a server of custom resources says of a scale that it

@@ -41,8 +41,15 @@ type Outcome struct {
 	Sequences int
 	// Diverged counts sequences by the signature of their divergence.
 	Diverged map[string]int
+	// Fleeting counts sequences that diverged, and did not when they were run again:
+	// a second began between the call on the one server and on the other, and what
+	// a write at another second does, such as the time of an owner, was different.
+	Fleeting int
 	Stale    []string // known differences that were not met
 }
+
+// repeats is how often a divergence may fail to come again until it is fleeting.
+const repeats = 2
 
 // Explore runs generated cases on both servers in lock-step.
 func Explore(ctx context.Context, p Plan) (*Outcome, error) {
@@ -116,6 +123,7 @@ func (e *exploration) sequence(ctx context.Context, seed int) {
 	c := Calls(e.plan.Calls, e.plan.Resources...).Example(seed)
 	c.Name = fmt.Sprintf("gen-999-seed%d", seed)
 	d, tally, err := e.run(ctx, c)
+	fleeting := d != nil && err == nil && !e.again(ctx, c, d)
 	first := false
 	e.mu.Lock()
 	e.outcome.Sequences++
@@ -123,7 +131,10 @@ func (e *exploration) sequence(ctx context.Context, seed int) {
 	if err != nil && e.err == nil {
 		e.err = fmt.Errorf("sequence with seed %d: %w", seed, err)
 	}
-	if d != nil {
+	switch {
+	case fleeting:
+		e.outcome.Fleeting++
+	case d != nil:
 		e.outcome.Diverged[d.Signature()]++
 		first = e.outcome.Diverged[d.Signature()] == 1
 	}
@@ -148,6 +159,17 @@ func (e *exploration) sequence(ctx context.Context, seed int) {
 	e.plan.Found(seed, d)
 }
 
+// again reports whether a case diverges in the same way when it is run again.
+func (e *exploration) again(ctx context.Context, c *conformance.Case, d *Divergence) bool {
+	for range repeats {
+		found, _, err := e.run(ctx, c)
+		if err != nil || found != nil && found.Signature() == d.Signature() {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *exploration) run(ctx context.Context, c *conformance.Case) (*Divergence, Tally, error) {
 	reality, err := e.plan.Reality()
 	if err != nil {
@@ -167,8 +189,12 @@ func (o *Outcome) Summary() string {
 	for _, times := range o.Diverged {
 		n += times
 	}
-	return fmt.Sprintf("%d sequences, %d calls: %d agreed, %d differed in a known way, %d refused as not modelled; %d sequences diverged, in %d ways",
+	text := fmt.Sprintf("%d sequences, %d calls: %d agreed, %d differed in a known way, %d refused as not modelled; %d sequences diverged, in %d ways",
 		o.Sequences, o.Calls, o.Agreed, o.Known, o.Refused, n, len(o.Diverged))
+	if o.Fleeting > 0 {
+		text += fmt.Sprintf("; %d did once and not again, because of the second in which they were made", o.Fleeting)
+	}
+	return text
 }
 
 // CaseOf is the case file of a divergence: it fails on the fake until the fault

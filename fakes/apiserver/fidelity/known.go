@@ -57,7 +57,15 @@ var knownDifferences = []KnownDifference{
 			return addressRange.MatchString(d.Want) && addressRange.ReplaceAllString(d.Want, "") == addressRange.ReplaceAllString(d.Got, "")
 		},
 	},
+	{
+		Reason: "which node port a service gets is drawn, and shows where two ports would get the same",
+		Match: func(_ *conformance.Step, d conformance.Difference) bool {
+			return drawnPort.MatchString(d.Want) && drawnPort.MatchString(d.Got)
+		},
+	},
 }
+
+var drawnPort = regexp.MustCompile(`^Duplicate value: 3[0-2]\d{3}$`)
 
 var addressRange = regexp.MustCompile(`The range of valid IPs is [0-9./]+`)
 

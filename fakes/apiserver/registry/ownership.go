@@ -12,10 +12,8 @@ func (k *Kind) Unowned(subresource string) fieldpath.Filter {
 	paths := fieldpath.NewSet()
 	add := func(path ...any) { paths.Insert(fieldpath.MakePathOrDie(path...)) }
 	switch {
-	case subresource == "ephemeralcontainers":
-		return fieldpath.NewIncludeMatcherFilter(fieldpath.MakePrefixMatcherOrDie("spec", "ephemeralContainers"))
-	case subresource == "resize":
-		return resized
+	case subresource == "ephemeralcontainers", subresource == "resize":
+		return nil // what is dropped is owned for all that
 	case subresource != "status" && k.Status != nil:
 		add("status")
 	case subresource != "status":
@@ -39,11 +37,4 @@ func (k *Kind) Unowned(subresource string) fieldpath.Filter {
 var (
 	podKind              = schema.GroupKind{Kind: "Pod"}
 	volumeAttachmentKind = schema.GroupKind{Group: "storage.k8s.io", Kind: "VolumeAttachment"}
-
-	resized = fieldpath.NewIncludeMatcherFilter(
-		fieldpath.MakePrefixMatcherOrDie("spec", "containers", fieldpath.MatchAnyPathElement(), "resources"),
-		fieldpath.MakePrefixMatcherOrDie("spec", "containers", fieldpath.MatchAnyPathElement(), "resizePolicy"),
-		fieldpath.MakePrefixMatcherOrDie("spec", "initContainers", fieldpath.MatchAnyPathElement(), "resources"),
-		fieldpath.MakePrefixMatcherOrDie("spec", "initContainers", fieldpath.MatchAnyPathElement(), "resizePolicy"),
-	)
 )

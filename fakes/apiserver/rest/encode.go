@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,12 +73,23 @@ func withKind(data []byte, kind schema.GroupVersionKind) []byte {
 
 // metadata is obj without everything but its metadata.
 func (e *encoder) metadata(obj apiserver.Object) ([]byte, error) {
-	partial, kind := meta.AsPartialObjectMetadata(obj), e.format.convert.GroupVersion().WithKind(asMetadata)
+	partial, kind := metadataOf(obj), e.format.convert.GroupVersion().WithKind(asMetadata)
 	if e.format.media == asProtobuf {
 		return protobufObject(partial, kind)
 	}
 	partial.SetGroupVersionKind(kind)
 	return json.Marshal(partial)
+}
+
+// metadataOf returns the metadata of obj, as a server has them inside: there, what
+// counts the templates of a DaemonSet is no annotation.
+func metadataOf(obj apiserver.Object) *metav1.PartialObjectMetadata {
+	partial := meta.AsPartialObjectMetadata(obj)
+	if _, ok := obj.(*appsv1.DaemonSet); ok {
+		partial.Annotations = maps.Clone(partial.Annotations)
+		delete(partial.Annotations, appsv1.DeprecatedTemplateGeneration)
+	}
+	return partial
 }
 
 // list is a list of objects.

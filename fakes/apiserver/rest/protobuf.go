@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/bits"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -69,7 +68,7 @@ func (e *encoder) protobufList(items []apiserver.Object, list metav1.ListMeta) (
 	for _, obj := range items {
 		var item any = obj
 		if e.format.is(asMetadataList) {
-			item = meta.AsPartialObjectMetadata(obj)
+			item = metadataOf(obj)
 		}
 		m, ok := item.(message)
 		if !ok {
