@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"slices"
+
 	"fmt"
 	"math"
 	"strings"
@@ -43,7 +45,7 @@ var jobs = &Kind{
 		errs := validateJob(s)
 		errs = append(errs, fixedCompletions(s, was, p.Child("completions"))...)
 		errs = append(errs, fixed(s.Selector, was.Selector, p.Child("selector"))...)
-		errs = append(errs, fixedTemplate(s, was, p.Child("template"))...)
+		errs = append(errs, fixedTemplate(obj.(*batchv1.Job), old.(*batchv1.Job), p.Child("template"))...)
 		errs = append(errs, fixed(s.CompletionMode, was.CompletionMode, p.Child("completionMode"))...)
 		errs = append(errs, fixed(s.PodFailurePolicy, was.PodFailurePolicy, p.Child("podFailurePolicy"))...)
 		errs = append(errs, fixed(s.BackoffLimitPerIndex, was.BackoffLimitPerIndex, p.Child("backoffLimitPerIndex"))...)
@@ -190,18 +192,52 @@ func fixedCompletions(s, was *batchv1.JobSpec, p *field.Path) field.ErrorList {
 }
 
 // fixedTemplate checks that the template has not changed, apart from where the
-// pods of a suspended job may run.
-func fixedTemplate(s, was *batchv1.JobSpec, p *field.Path) field.ErrorList {
-	before := &was.Template
-	if isTrue(was.Suspend) {
-		before = before.DeepCopy()
-		before.Labels, before.Annotations = s.Template.Labels, s.Template.Annotations
-		before.Spec.NodeSelector = s.Template.Spec.NodeSelector
-		before.Spec.Tolerations = s.Template.Spec.Tolerations
-		before.Spec.SchedulingGates = s.Template.Spec.SchedulingGates
-		before.Spec.Affinity = s.Template.Spec.Affinity
+// pods of a suspended job may run, and what they may use.
+func fixedTemplate(job, old *batchv1.Job, p *field.Path) field.ErrorList {
+	now, was := &job.Spec.Template, &old.Spec.Template
+	started := old.Status.StartTime != nil && !slices.ContainsFunc(old.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionTrue
+	})
+	if !isTrue(old.Spec.Suspend) || started || old.Status.Active > 0 {
+		return fixed(*now, *was, p)
 	}
-	return fixed(s.Template, *before, p)
+	before := was.Spec.DeepCopy()
+	before.NodeSelector, before.Tolerations, before.SchedulingGates = now.Spec.NodeSelector, now.Spec.Tolerations, now.Spec.SchedulingGates
+	before.Affinity = otherNodes(before.Affinity, now.Spec.Affinity)
+	otherResources(before.Containers, now.Spec.Containers)
+	otherResources(before.InitContainers, now.Spec.InitContainers)
+	return fixed(now.Spec, *before, p.Child("spec"))
+}
+
+// otherNodes returns an affinity with the nodes of another.
+func otherNodes(a, of *corev1.Affinity) *corev1.Affinity {
+	switch {
+	case a == nil && of == nil:
+		return nil
+	case a == nil:
+		return &corev1.Affinity{NodeAffinity: of.NodeAffinity}
+	case of != nil:
+		a.NodeAffinity = of.NodeAffinity
+		return a
+	}
+	a.NodeAffinity = nil
+	if *a == (corev1.Affinity{}) {
+		return nil
+	}
+	return a
+}
+
+// otherResources gives containers the resources of others, if they have the same
+// names.
+func otherResources(containers, of []corev1.Container) {
+	if len(containers) != len(of) {
+		return
+	}
+	for i := range containers {
+		if containers[i].Name == of[i].Name {
+			containers[i].Resources = of[i].Resources
+		}
+	}
 }
 
 // cronJobName is how long a name may be that gets 11 characters more in those of jobs.

@@ -120,7 +120,7 @@ func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, path []int) {
 		l.identity = t == objectMetaType && identity[f.Name] || t == typeMetaType
 		l.deletion = t == objectMetaType && (f.Name == "DeletionTimestamp" || f.Name == "DeletionGracePeriodSeconds")
 		_, omitted := jsonName(f)
-		l.shown = !omitted
+		l.shown = !omitted || f.Type.Kind() == reflect.Struct // a time is shown as null
 		l.told = f.Type.Kind() == reflect.Slice && !omitted
 		l.whole = c.enc == Protobuf && l.mergeKey == "" && f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct
 		s.leaves = append(s.leaves, l)
