@@ -135,22 +135,19 @@ func (c *call) unwritten() string {
 // disowned reports whether a write of obj, which is the same as old, changes
 // owners nevertheless.
 func (c *call) disowned(obj, old Object) bool {
-	// What a server puts the old times back by is that it was sent what is stored,
-	// which it looks at for whole objects only.
-	timed := c.req.Subresource == "scale"
 	if !c.own.known {
 		if c.own.mark.By == nil {
 			return false
 		}
 		sent := obj
 		if draft := c.own.draft.Before(obj, c.unwritten()); draft != nil {
-			sent, timed = draft.(Object), true
+			sent = draft.(Object)
 		} else if o, worked := c.own.mark.By.(*apply.Owners); c.req.Subresource != "scale" && !(worked && o.Twofold()) {
 			return false
 		}
 		c.settleOwners(sent, old)
 	}
-	if timed {
+	if c.req.Subresource == "scale" { // nobody puts times back that have gone
 		return !apply.Identical(c.own.owners, c.owners(old))
 	}
 	return !apply.Same(c.own.owners, c.owners(old))
