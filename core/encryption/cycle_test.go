@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,7 +22,6 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/yaml"
 
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/encryption"
@@ -87,16 +84,7 @@ type plant struct {
 func newPlant(t *testing.T) *plant {
 	t.Helper()
 	server := apiserver.New(apiserver.Options{})
-	manifests, err := filepath.Glob("v1alpha1/crds/*.yaml")
-	must(t, err)
-	for _, path := range manifests {
-		raw, err := os.ReadFile(path)
-		must(t, err)
-		d := &apiextensions.CustomResourceDefinition{}
-		must(t, yaml.UnmarshalStrict(raw, d))
-		_, err = server.Do(&apiserver.Request{Verb: apiserver.Create, Resource: apiextensions.SchemeGroupVersion.WithResource("customresourcedefinitions"), Object: d})
-		must(t, err)
-	}
+	must(t, server.LoadCRDs(os.DirFS("v1alpha1"), "crds"))
 	scheme := runtime.NewScheme()
 	must(t, errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
 	p := &plant{

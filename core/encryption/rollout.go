@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,11 +99,7 @@ func (o *rolloutController) revisions(ctx context.Context) ([]storedRevision, er
 	var stored []storedRevision
 	for i := range list.Items {
 		s := &list.Items[i]
-		text, ok := strings.CutPrefix(s.Name, strings.TrimSuffix(config.RevisionName(0), "0"))
-		if !ok {
-			continue
-		}
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n, ok := config.ParseRevision(s.Name); ok {
 			stored = append(stored, storedRevision{n, s})
 		}
 	}

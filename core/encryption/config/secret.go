@@ -35,7 +35,19 @@ const warning = "WARNING: DO NOT EDIT. Altering this Secret makes encrypted data
 func Name(component string) string { return "encryption-config-" + component }
 
 // RevisionName is the name of the Secret that holds what they load at a revision.
-func RevisionName(revision int64) string { return fmt.Sprintf("encryption-config-%d", revision) }
+func RevisionName(revision int64) string { return revisionPrefix + strconv.FormatInt(revision, 10) }
+
+const revisionPrefix = "encryption-config-"
+
+// ParseRevision is the opposite of [RevisionName].
+func ParseRevision(name string) (revision int64, ok bool) {
+	number, ok := strings.CutPrefix(name, revisionPrefix)
+	if !ok {
+		return 0, false
+	}
+	revision, err := strconv.ParseInt(number, 10, 64)
+	return revision, err == nil
+}
 
 // Encode returns s as the Secret of that name.
 func Encode(s state.State, name client.ObjectKey) (*corev1.Secret, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -175,10 +174,8 @@ func (s *StaticPods) StartableConfigSecrets(ctx context.Context) ([]*corev1.Secr
 	}
 	var secrets []*corev1.Secret
 	for i := range list.Items {
-		if revision, ok := strings.CutPrefix(list.Items[i].Name, strings.TrimSuffix(config.RevisionName(0), "0")); ok {
-			if _, err := strconv.ParseInt(revision, 10, 64); err == nil {
-				secrets = append(secrets, &list.Items[i])
-			}
+		if _, ok := config.ParseRevision(list.Items[i].Name); ok {
+			secrets = append(secrets, &list.Items[i])
 		}
 	}
 	return secrets, nil

@@ -3,12 +3,10 @@ package v1alpha1_test
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,22 +23,8 @@ var policies = v1alpha1.GroupVersion.WithResource("encryptionpolicies")
 func server(t *testing.T) *apiserver.Server {
 	t.Helper()
 	s := apiserver.New(apiserver.Options{})
-	manifests, err := filepath.Glob("crds/*.yaml")
-	if err != nil || len(manifests) != 2 {
-		t.Fatalf("manifests %v, error %v", manifests, err)
-	}
-	for _, path := range manifests {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := &apiextensions.CustomResourceDefinition{}
-		if err := yaml.UnmarshalStrict(raw, d); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		if _, err := s.Do(&apiserver.Request{Verb: apiserver.Create, Resource: apiextensions.SchemeGroupVersion.WithResource("customresourcedefinitions"), Object: d}); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+	if err := s.LoadCRDs(os.DirFS("."), "crds"); err != nil {
+		t.Fatal(err)
 	}
 	return s
 }

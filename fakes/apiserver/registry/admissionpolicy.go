@@ -102,23 +102,30 @@ func validateAdmissionPolicy(s *admissionv1.ValidatingAdmissionPolicySpec) field
 
 var celIdentifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
+// conditionName checks the name of a match condition, and adds it to those seen.
+func conditionName(at *field.Path, name string, seen map[string]bool) field.ErrorList {
+	before := seen[name]
+	seen[name] = true
+	if name == "" {
+		return field.ErrorList{field.Required(at, "")}
+	}
+	if before {
+		return field.ErrorList{field.Duplicate(at, name)}
+	}
+	var errs field.ErrorList
+	for _, msg := range validation.IsQualifiedName(name) {
+		errs = append(errs, field.Invalid(at, name, msg))
+	}
+	return errs
+}
+
 // validateNames checks the names of conditions and variables.
 func validateNames(s *admissionv1.ValidatingAdmissionPolicySpec, p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
 	for i, c := range s.MatchConditions {
 		at := p.Child("matchConditions").Index(i).Child("name")
-		switch {
-		case c.Name == "":
-			errs = append(errs, field.Required(at, ""))
-		case seen[c.Name]:
-			errs = append(errs, field.Duplicate(at, c.Name))
-		default:
-			for _, msg := range validation.IsQualifiedName(c.Name) {
-				errs = append(errs, field.Invalid(at, c.Name, msg))
-			}
-		}
-		seen[c.Name] = true
+		errs = append(errs, conditionName(at, c.Name, seen)...)
 	}
 	for i, v := range s.Variables {
 		at := p.Child("variables").Index(i).Child("name")

@@ -106,18 +106,7 @@ func validateMatchConditions(list []admissionv1.MatchCondition, p *field.Path) f
 		} else {
 			errs = append(errs, policy.CheckCondition(c, p.Index(i).Child("expression"))...)
 		}
-		at := p.Index(i).Child("name")
-		switch {
-		case c.Name == "":
-			errs = append(errs, field.Required(at, ""))
-		case seen[c.Name]:
-			errs = append(errs, field.Duplicate(at, c.Name))
-		default:
-			for _, msg := range validation.IsQualifiedName(c.Name) {
-				errs = append(errs, field.Invalid(at, c.Name, msg))
-			}
-		}
-		seen[c.Name] = true
+		errs = append(errs, conditionName(p.Index(i).Child("name"), c.Name, seen)...)
 	}
 	return errs
 }
