@@ -133,49 +133,64 @@ func BenchmarkEvents(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
 			defer debug.SetGCPercent(debug.SetGCPercent(sim.GCPercent))
 			c := toyCluster(nodes, 1, 0)
-			warm := c.Engine().RunUntil(10 * time.Second)
-			if warm.Err != nil {
-				b.Fatal(warm.Err)
-			}
-			runtime.GC()
-			steps := warm.Steps
-			elapsed := 10 * time.Second
-			slice := time.Duration(int64(60*time.Second) * 3 / int64(nodes))
-			began := cpu()
-			b.ReportAllocs()
-			b.ResetTimer()
-			for steps-warm.Steps < uint64(b.N) {
-				elapsed += slice
-				res := c.Engine().RunUntil(elapsed)
-				if res.Err != nil {
-					b.Fatal(res.Err)
-				}
-				steps = res.Steps
-			}
-			b.StopTimer()
-			done := float64(steps - warm.Steps)
-			b.ReportMetric(float64((cpu()-began).Nanoseconds())/done, "cpu-ns/event")
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/done, "ns/event")
-			b.ReportMetric(done/b.Elapsed().Seconds(), "events/s")
-			b.ReportMetric((elapsed-10*time.Second).Seconds()*float64(nodes)/3600/b.Elapsed().Seconds(), "node-hours/s")
+			measureEvents(b, c.Engine(), nodes)
 			must(c.Close())
 		})
 	}
 }
 
+// measureEvents runs e, which has as many nodes, for b.N events.
+func measureEvents(b *testing.B, e *engine.Engine, nodes int) {
+	b.Helper()
+	warm := e.RunUntil(10 * time.Second)
+	if warm.Err != nil {
+		b.Fatal(warm.Err)
+	}
+	runtime.GC()
+	steps := warm.Steps
+	elapsed := 10 * time.Second
+	slice := time.Duration(int64(60*time.Second) * 3 / int64(nodes))
+	began := cpu()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for steps-warm.Steps < uint64(b.N) {
+		elapsed += slice
+		res := e.RunUntil(elapsed)
+		if res.Err != nil {
+			b.Fatal(res.Err)
+		}
+		steps = res.Steps
+	}
+	b.StopTimer()
+	done := float64(steps - warm.Steps)
+	b.ReportMetric(float64((cpu()-began).Nanoseconds())/done, "cpu-ns/event")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/done, "ns/event")
+	b.ReportMetric(done/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric((elapsed-10*time.Second).Seconds()*float64(nodes)/3600/b.Elapsed().Seconds(), "node-hours/s")
+}
+
 // BenchmarkRun is a whole run of three light nodes over a virtual minute, with
 // set-up, on all processors, as sim.Run does it.
 func BenchmarkRun(b *testing.B) {
+	measureRuns(b, func(seed uint64) engine.Result {
+		c := toyCluster(3, seed, time.Minute)
+		res := c.Run()
+		must(c.Close())
+		return res
+	})
+}
+
+// measureRuns makes b.N runs of one world each, on all processors.
+func measureRuns(b *testing.B, run func(seed uint64) engine.Result) {
+	b.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(sim.GCPercent))
 	b.ReportAllocs()
 	began := cpu()
 	var seed, steps atomic.Uint64
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			c := toyCluster(3, seed.Add(1), time.Minute)
-			res := c.Run()
+			res := run(seed.Add(1))
 			must(res.Err)
-			must(c.Close())
 			steps.Add(res.Steps)
 		}
 	})
