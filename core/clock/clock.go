@@ -14,8 +14,12 @@ import (
 type Clock interface {
 	// PassiveClock gives Now and Since. Both read the wall clock of the node,
 	// which may be wrong and may be stepped in either direction; durations
-	// that must not go wrong are measured by Sleep or a deadline.
+	// that must not go wrong are measured by Monotonic, Sleep or a deadline.
 	clock.PassiveClock
+
+	// Monotonic is the time since some fixed instant on the monotonic clock, which
+	// nobody steps. Only differences between two readings mean something.
+	Monotonic() time.Duration
 
 	// Sleep returns nil once d has passed on the monotonic clock, or an error
 	// that wraps ctx.Err() as soon as ctx ends. It returns at once for d <= 0.

@@ -35,6 +35,10 @@ func (wallClock) WithCancel(ctx context.Context) (context.Context, context.Cance
 	return context.WithCancel(ctx)
 }
 
+func (wallClock) Monotonic() time.Duration { return time.Since(wallBegan) }
+
+var wallBegan = time.Now()
+
 func (wallClock) NewGroup(ctx context.Context) clock.Group { return &wallGroup{ctx: ctx} }
 func (wallClock) NewSignal() clock.Signal                  { return make(wallSignal, 1) }
 

@@ -18,6 +18,11 @@ func New() clock.Clock { return system{} }
 // use the monotonic reading where there is one.
 type system struct{ utilclock.RealClock }
 
+// began is the fixed instant of Monotonic.
+var began = time.Now()
+
+func (system) Monotonic() time.Duration { return time.Since(began) }
+
 // Sleep waits on a timer. A context that has ended already wins over a duration
 // that has passed already, so a loop around Sleep always ends with its context.
 func (system) Sleep(ctx context.Context, d time.Duration) error {

@@ -17,6 +17,8 @@ var _ clock.Clock = processClock{}
 func (c processClock) Now() time.Time                  { return c.p.Now() }
 func (c processClock) Since(t time.Time) time.Duration { return c.p.Since(t) }
 
+func (c processClock) Monotonic() time.Duration { return c.p.Monotonic() }
+
 func (c processClock) Sleep(ctx context.Context, d time.Duration) error { return c.p.Sleep(ctx, d) }
 
 func (c processClock) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {

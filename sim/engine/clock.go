@@ -43,6 +43,13 @@ func (p *Process) Now() time.Time {
 // Since returns the time from t to Now on the wall clock of the process.
 func (p *Process) Since(t time.Time) time.Duration { return p.Now().Sub(t) }
 
+// Monotonic returns what the process's monotonic clock says: the time since the
+// start of the run, at the clock's own rate.
+func (p *Process) Monotonic() time.Duration {
+	p.e.guard("Monotonic")
+	return time.Duration(p.monotonic())
+}
+
 // monotonic returns the process's monotonic clock, in nanoseconds of its own.
 func (p *Process) monotonic() int64 {
 	c := &p.clock

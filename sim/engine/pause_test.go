@@ -134,7 +134,11 @@ func TestSkewedClocks(t *testing.T) {
 		if d, ok := c.Deadline(); !ok || d != p.Now().Add(11*second) {
 			t.Errorf("deadline %v", d)
 		}
+		monotonic := p.Monotonic()
 		p.SetClock(day, 0) // the wall clock jumps; sleeps and deadlines do not
+		if d := p.Monotonic() - monotonic; d != 0 {
+			t.Errorf("the monotonic clock jumped by %v", d)
+		}
 		_ = p.Sleep(c, time.Minute)
 		if w.Elapsed() != 20*second {
 			t.Errorf("deadline at %v", w.Elapsed())

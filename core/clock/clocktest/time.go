@@ -8,6 +8,13 @@ import (
 type contextKey struct{}
 
 var sleeps = []testCase{
+	{"the monotonic clock goes on by as much", func(e *env) {
+		before := e.clock.Monotonic()
+		e.sleep(time.Minute)
+		if got := e.clock.Monotonic() - before; got != time.Minute {
+			e.t.Errorf("the monotonic clock went on by %v, want %v", got, time.Minute)
+		}
+	}},
 	{"passes exactly the time asked for", func(e *env) {
 		e.sleep(90 * time.Second)
 		e.elapsed("after the sleep", 90*time.Second)
