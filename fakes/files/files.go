@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -139,23 +140,15 @@ func (f *Files) List(ctx context.Context, dir string) ([]string, error) {
 	if err := f.begin(ctx, "list", dir); err != nil {
 		return nil, err
 	}
+	all := slices.Concat(slices.Sorted(maps.Keys(f.content)), slices.Sorted(maps.Keys(f.special)), slices.Sorted(maps.Keys(f.links)))
+	slices.Sort(all)
 	var names []string
-	add := func(name string) {
+	for _, name := range slices.Compact(all) {
 		if path.Dir(name) == path.Clean(dir) {
 			names = append(names, path.Base(name))
 		}
 	}
-	for name := range f.content {
-		add(name)
-	}
-	for name := range f.special {
-		add(name)
-	}
-	for name := range f.links {
-		add(name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	return names, nil
 }
 
 // Regular reports whether name, or what it links to, is a regular file.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -111,12 +111,11 @@ func (a *Agent) Admitted() []grant.Grant {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var grants []grant.Grant
-	for _, g := range a.admitted {
-		if !g.Lapsed(now) {
+	for _, uid := range slices.Sorted(maps.Keys(a.admitted)) {
+		if g := a.admitted[uid]; !g.Lapsed(now) {
 			grants = append(grants, g)
 		}
 	}
-	slices.SortFunc(grants, func(a, b grant.Grant) int { return strings.Compare(a.UID, b.UID) })
 	return grants
 }
 
@@ -188,12 +187,11 @@ func (a *Agent) lapsed() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var uids []string
-	for uid, g := range a.admitted {
-		if g.Lapsed(now) {
+	for _, uid := range slices.Sorted(maps.Keys(a.admitted)) {
+		if g := a.admitted[uid]; g.Lapsed(now) {
 			delete(a.admitted, uid)
 			uids = append(uids, uid)
 		}
 	}
-	slices.Sort(uids)
 	return uids
 }
