@@ -25,6 +25,15 @@ func (k *Kube) PutPod(pod *corev1.Pod) types.UID {
 	return pod.UID
 }
 
+// PutNamespace makes a namespace, unless it is there.
+func (k *Kube) PutNamespace(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.namespaces[name]; !ok {
+		k.putNamespace(name)
+	}
+}
+
 func (k *Kube) putNamespace(name string) {
 	ns := &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive},
@@ -129,8 +138,8 @@ func (k *Kube) RemoveNamespace(name string) {
 }
 
 // PutClaim stores a ResourceClaim that is in use, made for the Pod with that UID if it
-// is not empty.
-func (k *Kube) PutClaim(namespace, name string, owner types.UID) {
+// is not empty. It returns its UID.
+func (k *Kube) PutClaim(namespace, name string, owner types.UID) types.UID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	claim := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
@@ -141,6 +150,7 @@ func (k *Kube) PutClaim(namespace, name string, owner types.UID) {
 	}
 	k.born(&claim.ObjectMeta)
 	k.claims[types.NamespacedName{Namespace: namespace, Name: name}] = claim
+	return claim.UID
 }
 
 // DeleteClaim marks a ResourceClaim as being deleted; it lingers while it is in use.
