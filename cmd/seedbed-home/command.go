@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/seedbed-sim/seedbed/core/home"
+	"github.com/seedbed-sim/seedbed/realmode/clock"
+	realhome "github.com/seedbed-sim/seedbed/realmode/home"
+)
+
+// options are the flags.
+type options struct {
+	home       home.Config
+	family     string
+	kubeconfig string
+	stateDir   string
+	listen     string
+	warm       string
+	logFormat  string
+	verbose    bool
+	cgroup     bool
+}
+
+// usageError is about flags.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func isUsage(err error) bool {
+	var u usageError
+	return errors.As(err, &u)
+}
+
+const about = `The agent of a grant Pod.
+
+It runs as the Pod's one container. It fetches the Pod's grant from the controller
+with the Pod's bound service-account token, renews it at half its lease, and builds
+the template that the grant allows. While a template is warm the Pod's condition
+fiberd.io/zygote-ready is True; list it as a readiness gate of the Pod.
+
+The control plane counts as alive while the API server answers for this Pod. When the
+Pod, its namespace or its resource claims go away under it, the agent's epoch grows,
+which fences off everything that runs.`
+
+const example = `  # In a Pod, with POD_NAME, POD_NAMESPACE and POD_UID set by the downward API and a
+  # token for the audience of the controller mounted:
+  seedbed-home --grants-dir /var/lib/fiberd/grants --state-dir /var/lib/fiberd/state \
+    --grant-token-file /var/run/secrets/grant/token \
+    --grant-issuer-url https://controller.example.com
+
+  # On a laptop, beside a simulated cluster with the Pod default/grant-0, where grants
+  # are put into a directory by hand:
+  seedbed-home --kubeconfig ./kubeconfig --pod-name grant-0 --pod-namespace default \
+    --pod-uid "$(kubectl get pod grant-0 -o jsonpath={.metadata.uid})" \
+    --grants-dir ./grants --state-dir ./state --grant-issuer-url https://controller.example.com`
+
+func command(log io.Writer) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use: "seedbed-home", Short: "The agent of a grant Pod", Long: about, Example: example,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unexpected argument %q: everything is said by flags, see --help", args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			logger, err := o.logger(log)
+			if err != nil {
+				return err
+			}
+			if err := o.finish(logger); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), logger)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	f := cmd.Flags()
+	f.StringVar(&o.home.PodName, "pod-name", os.Getenv("POD_NAME"), "name of this Pod (default $POD_NAME)")
+	f.StringVar(&o.home.PodNamespace, "pod-namespace", os.Getenv("POD_NAMESPACE"), "namespace of this Pod (default $POD_NAMESPACE)")
+	f.StringVar(&o.home.PodUID, "pod-uid", os.Getenv("POD_UID"), "UID of this Pod (default $POD_UID)")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: as Pods do)")
+	f.DurationVar(&o.home.StaleTTL, "stale-ttl", home.DefaultStaleTTL, "how long the API server may go without answering")
+	f.DurationVar(&o.home.Poll, "poll", 0, "how often it is asked, and how long a round may take (default half of --stale-ttl)")
+	f.StringVar(&o.home.GrantsDir, "grants-dir", "", "directory that is polled for *.jwt files, and that the grant is written to")
+	f.DurationVar(&o.home.GrantsPoll, "grants-poll", home.DefaultGrantsPoll, "how often the directory is read")
+	f.StringVar(&o.home.GrantTokenFile, "grant-token-file", "", "the Pod's bound token, to fetch the grant with; without it grants come as files only")
+	f.StringVar(&o.home.GrantIssuerURL, "grant-issuer-url", "", "https URL of the controller that issues and signs grants")
+	f.StringVar(&o.home.GrantCAFile, "grant-ca-file", "", "PEM certificates that the controller's must chain to (default: those of the system)")
+	f.DurationVar(&o.home.GrantFetchTimeout, "grant-fetch-timeout", home.DefaultGrantFetchTimeout, "how long the first fetch is tried")
+	f.StringVar(&o.family, "family", string(home.Unix), "which Pod IP callers dial: unix (none), inet4 or inet6")
+	f.StringArrayVar(&o.home.Devices, "device", nil, "device path or id that this Pod has; may be repeated")
+	f.StringVar(&o.home.CgroupRoot, "cgroup-root", "", "cgroup v2 subtree for work")
+	f.BoolVar(&o.cgroup, "delegate-cgroup", false, "without --cgroup-root, carve the subtree out of the cgroup of this process")
+	f.StringVar(&o.stateDir, "state-dir", "", "directory for the epoch; it must outlive the container (required)")
+	f.StringVar(&o.warm, "warm-command", "", "program that builds a template, called with the grant's UID, the digest of its template and the devices (default: a grant is warm at once)")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "address of /healthz, /readyz and /metrics; empty for none")
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.BoolVar(&o.verbose, "verbose", false, "log more")
+	return cmd
+}
+
+// logger returns the logger that the flags ask for.
+func (o *options) logger(out io.Writer) (logr.Logger, error) {
+	level := slog.LevelInfo
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	switch opts := (&slog.HandlerOptions{Level: level}); o.logFormat {
+	case "text":
+		return logr.FromSlogHandler(slog.NewTextHandler(out, opts)), nil
+	case "json":
+		return logr.FromSlogHandler(slog.NewJSONHandler(out, opts)), nil
+	default:
+		return logr.Logger{}, usageError{fmt.Errorf("--log-format is %q: set it to text or json", o.logFormat)}
+	}
+}
+
+// finish fills in what no flag says, but for the cluster, and checks the flags.
+func (o *options) finish(log logr.Logger) error {
+	o.home.Family = home.Family(o.family)
+	o.home.Clock, o.home.Files, o.home.Web, o.home.Log = clock.New(), realhome.Files{}, realhome.NewWeb(), log
+	o.home.Jitter = jitter
+	if o.cgroup {
+		o.home.Cgroups = realhome.Cgroups{}
+	}
+	if o.stateDir == "" {
+		return usageError{errors.New("--state-dir is missing: set it to a directory that outlives the container, such as an emptyDir")}
+	}
+	if o.home.GrantsDir != "" && o.home.GrantIssuerURL == "" {
+		return usageError{errors.New("--grants-dir is set and --grant-issuer-url is missing: grants are verified with the keys of the issuer")}
+	}
+	check := o.home
+	check.Kube = unconnected
+	if err := check.Validate(); err != nil {
+		return usageError{errors.New(inFlags(err.Error()))}
+	}
+	return nil
+}
+
+// unconnected stands for the cluster while flags are checked.
+var unconnected home.Kube = struct{ home.Kube }{}
+
+// inFlags names flags instead of the fields of the configuration.
+func inFlags(text string) string {
+	return strings.NewReplacer(
+		"config of the home: ", "",
+		"PodNamespace", "--pod-namespace", "PodName", "--pod-name", "PodUID", "--pod-uid", "StaleTTL", "--stale-ttl",
+		"GrantFetchTimeout", "--grant-fetch-timeout", "GrantsPoll", "--grants-poll", "Poll", "--poll", "GrantsDir", "--grants-dir",
+		"GrantTokenFile", "--grant-token-file", "GrantIssuerURL", "--grant-issuer-url", "Family", "--family",
+	).Replace(text)
+}
+
+// jitter spreads a delay by a fifth in either direction.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}
+
+// restConfig says how to reach the API server.
+func (o *options) restConfig() (*rest.Config, error) {
+	if o.kubeconfig == "" {
+		cfg, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, usageError{fmt.Errorf("this is no Pod, so set --kubeconfig: %w", err)}
+		}
+		return cfg, nil
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--kubeconfig %s: %w", o.kubeconfig, err)}
+	}
+	return cfg, nil
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/seedbed-sim/seedbed/core/home"
+	"github.com/seedbed-sim/seedbed/core/home/drive"
+	"github.com/seedbed-sim/seedbed/core/home/grant"
+	realhome "github.com/seedbed-sim/seedbed/realmode/home"
+)
+
+// stopTimeout is how long requests to the endpoints may go on at the end.
+const stopTimeout = 5 * time.Second
+
+// run is the agent, from its start until ctx ends.
+func (o *options) run(ctx context.Context, log logr.Logger) error {
+	metrics := newMetrics()
+	cfg := o.home
+	restConfig, err := o.restConfig()
+	if err != nil {
+		return err
+	}
+	kube, err := realhome.NewKube(ctx, restConfig)
+	if err != nil {
+		return fmt.Errorf("connect to the API server: %w", err)
+	}
+	cfg.Kube = &countedKube{Kube: kube, metrics: metrics}
+	cfg.Web = &countedWeb{Web: cfg.Web, metrics: metrics}
+	keys, err := o.keys(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if keys != nil {
+		cfg.Cache = keys
+	}
+
+	// The endpoints come first: New may take a minute, and a probe wants an answer.
+	state := &state{}
+	end, err := o.serve(state, metrics, log)
+	if err != nil {
+		return err
+	}
+	defer end()
+
+	h, err := home.New(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("start the home: %w", err)
+	}
+	defer context.AfterFunc(ctx, h.Close)()
+	if host := h.EndpointHost(); host == "" && cfg.Family != home.Unix {
+		return fmt.Errorf("the Pod has no address of the family %s", cfg.Family)
+	}
+	agent, err := drive.NewAgent(ctx, drive.AgentConfig{
+		StateDir: o.stateDir, Files: cfg.Files, Clock: cfg.Clock, Templates: &templates{command: o.warm, log: log}, Log: log,
+	})
+	if err != nil {
+		return fmt.Errorf("start the agent: %w", err)
+	}
+	h.OnScopeLost(func(ctx context.Context, reason string) {
+		metrics.losses.Inc()
+		agent.ScopeLost(ctx, reason)
+	})
+	state.set(h, agent)
+	log.Info("Runs", "pod", cfg.PodNamespace+"/"+cfg.PodName, "uid", cfg.PodUID, "epoch", agent.Epoch())
+
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	running.Go(func() { h.Run(ctx) })
+	driver := &drive.Driver{
+		Home: h, Agent: agent, Clock: cfg.Clock, Log: log,
+		Verifier: &grant.Verifier{Issuer: cfg.GrantIssuerURL, Audience: cfg.PodName, Keys: keys},
+	}
+	err = driver.Run(ctx)
+	cancel()
+	running.Wait()
+	log.Info("Has stopped")
+	return err
+}
+
+// caFileMax is the size of the largest bundle of certificates that is read.
+const caFileMax = 4 << 20
+
+// keys returns the cache of the issuer's keys, or nil if there is no issuer.
+func (o *options) keys(ctx context.Context, cfg home.Config) (*grant.Cache, error) {
+	if cfg.GrantIssuerURL == "" {
+		return nil, nil
+	}
+	var roots []byte
+	if cfg.GrantCAFile != "" {
+		var err error
+		if roots, err = cfg.Files.ReadFile(ctx, cfg.GrantCAFile, caFileMax); err != nil {
+			return nil, usageError{fmt.Errorf("--grant-ca-file: %w", err)}
+		}
+		if err := grant.CheckRoots(roots); err != nil {
+			return nil, usageError{fmt.Errorf("--grant-ca-file %s: %w", cfg.GrantCAFile, err)}
+		}
+	}
+	return grant.NewCache(grant.CacheConfig{Issuer: cfg.GrantIssuerURL, Roots: roots, Web: cfg.Web, Clock: cfg.Clock}), nil
+}
+
+// state is what the endpoints show.
+type state struct {
+	mu    sync.Mutex
+	home  *home.Home
+	agent *drive.Agent
+}
+
+func (s *state) set(h *home.Home, a *drive.Agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.home, s.agent = h, a
+}
+
+func (s *state) get() (*home.Home, *drive.Agent, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.home, s.agent, s.home != nil
+}
+
+// serve serves the endpoints until end is called.
+func (o *options) serve(state *state, metrics *metrics, log logr.Logger) (end func(), err error) {
+	if o.listen == "" {
+		return func() {}, nil
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--listen: %w", err)}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if h, _, ok := state.get(); !ok || !h.Ready() {
+			http.Error(w, "no grant has a warm template", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.Handle("/metrics", metrics.handler(state))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: stopTimeout}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error(err, "The endpoints are not served any more")
+		}
+	}()
+	log.Info("Serves /healthz, /readyz and /metrics", "address", listener.Addr().String())
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			log.Error(err, "Cannot stop the endpoints")
+		}
+	}, nil
+}
