@@ -101,12 +101,48 @@ type mistake struct {
 // else: its manifests and conditions may be about the kinds that they define.
 func (r *Registry) define(doc *form.Document, file *File, from files) []mistake {
 	file.kinds = r.kinds
-	entries, ok := child(at(form.Place{Node: doc.Root}, "cluster"), "crds")
-	if !ok || entries.Node.Kind != yaml.SequenceNode {
-		return nil
+	root := form.Place{Node: doc.Root}
+	wrong := r.defineOfSystems(at(root, "systems"), file)
+	entries, ok := child(at(root, "cluster"), "crds")
+	if ok = ok && entries.Node.Kind == yaml.SequenceNode; ok {
+		wrong = append(wrong, r.defineNamed(entries, file, from)...)
+	} else {
+		entries = at(root, "systems")
 	}
-	var wrong []mistake
+	if len(file.definitions) == 0 {
+		return wrong
+	}
+	server := apiserver.New(apiserver.Options{Scheme: r.kinds.scheme, Definitions: &r.compiled})
+	if err := server.Define(file.definitions...); err != nil {
+		return append(wrong, mistake{entries, err.Error()})
+	}
+	file.kinds = newKinds(r.kinds.scheme, server.Store())
+	doc.Facts = file.kinds
+	return wrong
+}
+
+// defineOfSystems takes the definitions that systems bring.
+func (r *Registry) defineOfSystems(systems form.Place, file *File) (wrong []mistake) {
+	for _, s := range r.systems {
+		place, used := child(systems, s.Name)
+		if !used || s.Definitions == nil {
+			continue
+		}
+		found, err := r.compiled.ReadFiles(s.Definitions, ".")
+		if err != nil {
+			wrong = append(wrong, mistake{place, err.Error()})
+		}
+		file.definitions = append(file.definitions, found...)
+	}
+	return wrong
+}
+
+// defineNamed takes the definitions that the cluster's crds name.
+func (r *Registry) defineNamed(entries form.Place, file *File, from files) (wrong []mistake) {
 	first := map[string]string{}
+	for _, d := range file.definitions {
+		first[d.Name] = "a system"
+	}
 	for i, node := range entries.Node.Content {
 		place := entries.Index(i, node)
 		found, mistakes := r.definitionsAt(place, file, from)
@@ -120,12 +156,6 @@ func (r *Registry) define(doc *form.Document, file *File, from files) []mistake 
 			file.definitions = append(file.definitions, d)
 		}
 	}
-	server := apiserver.New(apiserver.Options{Scheme: r.kinds.scheme, Definitions: &r.compiled})
-	if err := server.Define(file.definitions...); err != nil {
-		return append(wrong, mistake{entries, err.Error()})
-	}
-	file.kinds = newKinds(r.kinds.scheme, server.Store())
-	doc.Facts = file.kinds
 	return wrong
 }
 

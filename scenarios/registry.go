@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
@@ -31,8 +32,12 @@ type Registry struct {
 // registered faults. It refuses systems whose names are missing, malformed or
 // taken: errors of the program, told all at once.
 func New(systems ...System) (*Registry, error) {
-	store := apiserver.NewStore(apiserver.Options{Scheme: scheme.Scheme})
-	r := &Registry{steps: builtinSteps(), properties: builtinProperties(), kinds: newKinds(scheme.Scheme, store)}
+	known, err := schemeWith(systems)
+	if err != nil {
+		return nil, err
+	}
+	store := apiserver.NewStore(apiserver.Options{Scheme: known})
+	r := &Registry{steps: builtinSteps(), properties: builtinProperties(), kinds: newKinds(known, store)}
 	var errs []error
 	for i := range systems {
 		system := systems[i]
@@ -55,6 +60,26 @@ func New(systems ...System) (*Registry, error) {
 		return nil, errors.Join(errs...)
 	}
 	return r, nil
+}
+
+// schemeWith is client-go's scheme with the types of systems.
+func schemeWith(systems []System) (*runtime.Scheme, error) {
+	known := scheme.Scheme
+	for _, s := range systems {
+		if s.AddToScheme == nil {
+			continue
+		}
+		if known == scheme.Scheme { // which is shared, and stays as it is
+			known = runtime.NewScheme()
+			if err := scheme.AddToScheme(known); err != nil {
+				return nil, fmt.Errorf("make a scheme: %w", err)
+			}
+		}
+		if err := s.AddToScheme(known); err != nil {
+			return nil, fmt.Errorf("system %q: add its types to the scheme: %w", s.Name, err)
+		}
+	}
+	return known, nil
 }
 
 // MustNew is [New] for programs whose systems are fixed at compile time; it

@@ -55,7 +55,7 @@ func (r *Registry) options(file *File, seed uint64) sim.Options {
 		Name: s.Metadata.Name, Horizon: s.Explore.Horizon.Std(), First: seed, Seeds: 1, Twice: -1, Workers: 1,
 		Cluster: cluster.Config{
 			Nodes: s.Cluster.NodeCount(), NodeObjects: s.Cluster.NodeObjects, APIServers: s.Cluster.serverCount(),
-			API: r.apiOptions(s), Controllers: s.Cluster.controllerNames(), Profile: r.background(s),
+			Scheme: r.kinds.scheme, API: r.apiOptions(s), Controllers: s.Cluster.controllerNames(), Profile: r.background(s),
 		},
 	}
 	if s.Cluster.Latency != nil {

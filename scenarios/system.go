@@ -2,7 +2,10 @@ package scenarios
 
 import (
 	"fmt"
+	"io/fs"
 	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // System is something that scenarios run: the one seam through which a
@@ -33,6 +36,15 @@ type System struct {
 
 	// Build starts the system in a fresh world. See [BuildWith].
 	Build Builder
+
+	// AddToScheme adds the Go types of kinds of the system's own, which the clients
+	// of its processes then know; nil means that it has none.
+	AddToScheme func(*runtime.Scheme) error
+
+	// Definitions are files and folders with the CustomResourceDefinitions of those
+	// kinds, at the top of the file system; nil means none. API servers serve them
+	// wherever the system runs.
+	Definitions fs.FS
 
 	// View is what CEL sees under the system's name; nil means nothing. See
 	// [ViewOf].
