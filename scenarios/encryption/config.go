@@ -1,0 +1,42 @@
+package encryption
+
+import (
+	"time"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
+	"github.com/seedbed-sim/seedbed/scenarios"
+)
+
+// Names in the cluster.
+const (
+	Namespace  = "seedbed-encryption"        // of key Secrets, configurations and revisions
+	References = "seedbed-encryption-config" // of what KMS plugins refer to
+	Component  = "apiserver"
+
+	appNamespace    = "app"
+	serverNamespace = "kube-system"
+)
+
+var managedName = config.Name(Component)
+
+// Config is what a scenario may say about the system.
+type Config struct {
+	Resources []string       `yaml:"resources" doc:"What the policy encrypts, such as [secrets, configmaps]; resources of a group are written as deployments.apps."`
+	Objects   int            `yaml:"objects" form:"min=0,max=1000000" doc:"How many objects of each resource users have at the start."`
+	Writes    scenarios.Span `yaml:"writes" doc:"The time between two writes of users."`
+
+	Controllers int `yaml:"controllers" form:"min=1,max=5" doc:"Replicas of the controllers, of which one leads."`
+
+	Notice scenarios.Span `yaml:"notice" doc:"How long a kubelet takes to notice that the manifest of its API server has changed."`
+	Drain  scenarios.Span `yaml:"drain" doc:"How long an API server that was asked to end goes on answering."`
+	Boot   scenarios.Span `yaml:"boot" doc:"How long an API server takes to start."`
+}
+
+func defaults() Config {
+	return Config{
+		Resources: []string{"secrets"}, Objects: 12, Writes: span(5*time.Second, time.Minute), Controllers: 2,
+		Notice: span(0, 20*time.Second), Drain: span(0, 70*time.Second), Boot: span(5*time.Second, 20*time.Second),
+	}
+}
+
+func span(from, to time.Duration) scenarios.Span { return scenarios.Span{Min: from, Max: to} }

@@ -1,0 +1,164 @@
+package encryption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/encryption"
+	"github.com/seedbed-sim/seedbed/core/encryption/deployer"
+	"github.com/seedbed-sim/seedbed/core/encryption/migration"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/core/leaderelection"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+)
+
+const leaseName = "seedbed-encryption"
+
+// runController is the main function of the processes of the controllers: it waits
+// until it leads, and ends when it leads no longer.
+func (s *State) runController(ctx context.Context, env *cluster.Env) {
+	elector, err := leaderelection.New(leaderelection.Config{
+		Live: env.Kube, Clock: env.Clock, Log: env.Log,
+		Lease:    client.ObjectKey{Namespace: Namespace, Name: leaseName},
+		Identity: fmt.Sprintf("%s_%d", env.Process, env.Incarnation),
+		Floor:    func(ctx context.Context) (int64, error) { return floor(ctx, env.Kube) },
+	})
+	if err == nil {
+		err = elector.Run(ctx, func(ctx context.Context) { s.lead(ctx, env, elector) })
+	}
+	if err != nil {
+		env.Log.Info("The process ends", "why", err.Error())
+	}
+}
+
+// floor is the epoch of the leader who wrote the managed configuration.
+func floor(ctx context.Context, live kube.Reader) (int64, error) {
+	managed := &corev1.Secret{}
+	err := live.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: managedName}, managed)
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	text, ok := managed.Annotations[encryption.EpochAnnotation]
+	if !ok {
+		return 0, nil
+	}
+	epoch, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, nil //nolint:nilerr // somebody has edited it; the Lease of the next leader begins anew
+	}
+	return epoch, nil
+}
+
+// lead runs the controllers for as long as the process leads.
+func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelection.Elector) {
+	s.leads(env, elector.Epoch())
+	observed := &observed{Client: env.Kube, state: s, env: env, epoch: elector.Epoch}
+	provider := policyProvider{env}
+	servers := &deployer.StaticPods{
+		Live: env.Kube, Namespace: serverNamespace, Selector: labels.SelectorFromSet(labels.Set{"component": "kube-apiserver"}),
+		ConfigNamespace: Namespace, Nodes: controlPlane(env.Kube), Log: env.Log,
+	}
+	component := &encryption.Component{
+		Name: Component, Namespace: Namespace, References: References, Provider: provider, Deployer: servers,
+		Live: observed, Cached: env.Cache, Clock: env.Clock, Entropy: env.Entropy, Epoch: elector.Epoch,
+		Recorder: recorder{s, env}, Log: env.Log,
+	}
+	wake := env.Clock.NewSignal()
+	migrator := migration.New(migration.Config{Live: env.Kube, Kinds: served{s}, Clock: env.Clock, Done: wake.Send, Log: env.Log})
+	group := env.Clock.NewGroup(ctx)
+	group.Go("migrator", migrator.Run)
+	controllers := []kube.Controller{
+		encryption.NewKeyController(component), encryption.NewStateController(component),
+		encryption.NewRolloutController(component), encryption.NewMigrationController(component, s.observeMigrator(env, migrator)),
+		encryption.NewPruneController(component), encryption.NewConditionController(component),
+		encryption.NewKMSPreflightController(component, s.preflightDeployer(env)),
+	}
+	for i := range controllers {
+		controllers[i].Reconciler = &counted{controllers[i].Reconciler, s, controllers[i].Name}
+	}
+	if err := env.Run(ctx, controllers...); err != nil && ctx.Err() == nil {
+		env.Log.Error(err, "Controllers ended")
+	}
+	group.Wait()
+}
+
+// policyProvider says what the policy says.
+type policyProvider struct{ env *cluster.Env }
+
+var errNotServed = errors.New("the policy is not known yet")
+
+func (p policyProvider) policy() (*v1alpha1.EncryptionPolicy, error) {
+	policy := &v1alpha1.EncryptionPolicy{}
+	err := p.env.Cache.Get(background, client.ObjectKey{Name: v1alpha1.PolicyName}, policy)
+	return policy, err
+}
+
+// EncryptedGRs implements encryption.Provider.
+func (p policyProvider) EncryptedGRs() []schema.GroupResource {
+	policy, err := p.policy()
+	if err != nil {
+		return nil // not reached: ShouldRunEncryptionControllers is asked before
+	}
+	var grs []schema.GroupResource
+	for _, r := range policy.Spec.Resources {
+		grs = append(grs, schema.GroupResource(r))
+	}
+	return grs
+}
+
+// ShouldRunEncryptionControllers implements encryption.Provider.
+func (p policyProvider) ShouldRunEncryptionControllers() (bool, error) {
+	_, err := p.policy()
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", errNotServed, err)
+	}
+	return true, nil
+}
+
+// controlPlane lists the nodes that run an API server.
+func controlPlane(live kube.Reader) func(ctx context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		nodes := &corev1.NodeList{}
+		if err := live.List(ctx, nodes, client.HasLabels{controlPlaneLabel}); err != nil {
+			return nil, fmt.Errorf("list the nodes of the control plane: %w", err)
+		}
+		names := make([]string, len(nodes.Items))
+		for i := range nodes.Items {
+			names[i] = nodes.Items[i].Name
+		}
+		return names, nil
+	}
+}
+
+// served knows the kinds that API servers serve, as discovery tells.
+type served struct{ state *State }
+
+// PreferredKind implements migration.Kinds.
+func (k served) PreferredKind(_ context.Context, gr schema.GroupResource) (schema.GroupVersionKind, error) {
+	for _, r := range k.state.world.Cluster.Store().Resources() {
+		if r.Group == gr.Group && r.Plural == gr.Resource {
+			return r.GVK(), nil
+		}
+	}
+	return schema.GroupVersionKind{}, &meta.NoResourceMatchError{PartialResource: gr.WithVersion("")}
+}
+
+// leaderRestart is how processes of the controllers come back.
+var leaderRestart = cluster.Restart{Delay: 2 * time.Second, Max: time.Minute}

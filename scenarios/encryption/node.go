@@ -1,0 +1,213 @@
+package encryption
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/clock"
+	"github.com/seedbed-sim/seedbed/core/encryption/deployer"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/disk"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// controlPlaneLabel marks the nodes that run an API server.
+const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
+
+// manifestPath is the file by which a kubelet knows the API server that it runs.
+const manifestPath = "/etc/kubernetes/manifests/kube-apiserver.yaml"
+
+// manifest is what matters of a static Pod's manifest here.
+type manifest struct {
+	Revision int64  `json:"revision"`         // the Pod's label; zero for none
+	Config   string `json:"config,omitempty"` // the file that the flag names
+}
+
+// node is a machine of the control plane: a kubelet, and the API server that it
+// runs from a file.
+type node struct {
+	state  *State
+	name   string
+	node   *cluster.Node
+	server *server
+
+	process *cluster.Process
+	changed clock.Signal // the manifest
+	noticed *engine.Stream
+
+	pod      *corev1.Pod // the mirror Pod as the kubelet wrote it last; nil for none
+	ready    bool        // as the mirror Pod says
+	draining bool
+	refused  string // why the API server does not start
+}
+
+func (n *node) podName() string { return "kube-apiserver-" + n.name }
+
+// run is the main function of the process that stands for the kubelet's static Pod:
+// it runs the API server of the manifest, and another when that changes.
+func (n *node) run(ctx context.Context, env *cluster.Env) {
+	env.OnEnd(n.lost)
+	n.changed = env.Clock.NewSignal()
+	files := env.Disk()
+	for first := env.Incarnation == 1; ctx.Err() == nil; first = false {
+		m, err := readManifest(ctx, files)
+		if err == nil {
+			err = n.start(ctx, env, files, m, first)
+		}
+		if err != nil {
+			n.refused = err.Error()
+			env.Log.Info("The API server does not start", "why", err.Error())
+			return // and again after the kubelet's back-off
+		}
+		n.refused = ""
+		for same := true; same; {
+			if n.changed.Wait(ctx) != nil {
+				return
+			}
+			if env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Notice))) != nil {
+				return
+			}
+			next, err := readManifest(ctx, files)
+			same = err == nil && next == m
+		}
+		n.drain(ctx, env)
+	}
+}
+
+// start starts the API server and tells of it by the mirror Pod.
+func (n *node) start(ctx context.Context, env *cluster.Env, files disk.FS, m manifest, first bool) error {
+	n.deletePod()
+	n.createPod(m)
+	if err := n.state.mayStart(ctx, n, m); err != nil {
+		return err
+	}
+	var raw []byte
+	if m.Config != "" {
+		var err error
+		if raw, err = files.ReadFile(ctx, m.Config); err != nil {
+			return fmt.Errorf("read the encryption configuration: %w", err)
+		}
+	}
+	if !first {
+		if err := env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Boot))); err != nil {
+			return err
+		}
+	}
+	if err := n.server.start(ctx, m.Revision, raw); err != nil {
+		return err
+	}
+	n.setReady(true)
+	return nil
+}
+
+// drain lets the API server end: for a while it goes on answering, with what it
+// has loaded, while its Pod is being deleted.
+func (n *node) drain(ctx context.Context, env *cluster.Env) {
+	n.draining = true
+	n.deletingPod()
+	_ = env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Drain))) // what is left of it ends with the process
+	n.server.stop()
+	n.draining = false
+	n.deletePod()
+}
+
+// lost runs when the process has ended, be it with its node.
+func (n *node) lost() {
+	n.server.stop()
+	n.draining = false
+	if !n.node.Down() {
+		n.setReady(false)
+		return
+	}
+	pod := n.pod
+	n.state.world.Engine().After(nodeGrace, func(any) { // the control plane notices
+		if n.node.Down() && n.pod == pod {
+			n.setReady(false)
+		}
+	}, nil)
+}
+
+// nodeGrace is how long a node may be silent before its Pods count as not ready.
+const nodeGrace = 50 * time.Second
+
+// Pods are written as kubelets write them, without latency.
+
+func (n *node) createPod(m manifest) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: serverNamespace, Name: n.podName(), Labels: map[string]string{"component": "kube-apiserver"},
+			Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "static"},
+		},
+		Spec: corev1.PodSpec{NodeName: n.name, Containers: []corev1.Container{{Name: "kube-apiserver", Image: "registry.k8s.io/kube-apiserver"}}},
+	}
+	if m.Revision > 0 {
+		pod.Labels[deployer.RevisionLabel] = strconv.FormatInt(m.Revision, 10)
+	}
+	n.state.must(n.state.kubelets.Create(background, pod))
+	n.pod = pod
+	n.setReady(false)
+}
+
+func (n *node) setReady(ready bool) {
+	if n.ready = ready; n.pod == nil {
+		return
+	}
+	pod := &corev1.Pod{}
+	err := n.state.kubelets.Get(background, client.ObjectKeyFromObject(n.pod), pod)
+	if apierrors.IsNotFound(err) {
+		return
+	}
+	n.state.must(err)
+	status := corev1.ConditionFalse
+	pod.Status.Phase = corev1.PodPending
+	if ready {
+		status, pod.Status.Phase = corev1.ConditionTrue, corev1.PodRunning
+	} else if n.server.started {
+		pod.Status.Phase = corev1.PodRunning
+	}
+	now := metav1.NewTime(n.state.world.Engine().Now())
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: now}}
+	n.state.must(n.state.kubelets.Status().Update(background, pod))
+}
+
+func (n *node) deletingPod() {
+	n.state.must(client.IgnoreNotFound(n.state.kubelets.Delete(background, n.pod, client.GracePeriodSeconds(135))))
+}
+
+func (n *node) deletePod() {
+	if n.pod == nil {
+		return
+	}
+	err := n.state.kubelets.Delete(background, n.pod, &client.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))})
+	n.state.must(client.IgnoreNotFound(err))
+	n.pod = nil
+}
+
+var background = context.Background()
+
+// readManifest reads the manifest. A node without one has just been installed.
+func readManifest(ctx context.Context, files disk.FS) (manifest, error) {
+	var m manifest
+	raw, err := files.ReadFile(ctx, manifestPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, fmt.Errorf("read the manifest: %w", err)
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, fmt.Errorf("read the manifest: %w", err)
+	}
+	return m, nil
+}

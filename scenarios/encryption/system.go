@@ -1,0 +1,197 @@
+package encryption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// State is the system in one run.
+type State struct {
+	world     *scenarios.World
+	config    Config
+	resources []schema.GroupResource // that users write
+	nodes     []*node
+	byName    map[string]*node
+
+	kubelets, operator client.Client
+	observer           *apiserver.Server
+
+	history  history
+	policy   policyView
+	runs     map[schema.GroupResource]*seenRun
+	uniform  map[schema.GroupResource]uniform
+	breaches map[string]error
+	count    counts
+	syncs    map[string]*syncs
+	leader   string // the process that leads, as far as it knows
+}
+
+// System returns the system for registration.
+func System() scenarios.System {
+	definitions, err := fs.Sub(v1alpha1.CRDs, "crds")
+	if err != nil {
+		panic(err) // the name is a valid path
+	}
+	return scenarios.System{
+		Name:        "encryption",
+		Doc:         "Encryption at rest: keys that are made, rolled out to every API server, migrated to and pruned, while at no instant an API server meets data that it cannot read.",
+		Config:      defaults(),
+		Check:       scenarios.CheckWith(check),
+		Processes:   scenarios.ProcessesWith(processes),
+		AddToScheme: v1alpha1.AddToScheme,
+		Definitions: definitions,
+		Build:       scenarios.BuildWith(build),
+		View:        scenarios.ViewOf(view),
+		Steps:       steps(),
+		Properties:  properties(),
+	}
+}
+
+func check(c Config, shape scenarios.Cluster) error {
+	switch {
+	case !shape.NodeObjects:
+		return &scenarios.ClusterError{Field: "nodeObjects",
+			Err: errors.New("the controllers find API servers by the Node objects; write nodeObjects: true under cluster")}
+	case shape.APIServers != shape.NodeCount():
+		return &scenarios.ClusterError{Field: "apiServers",
+			Err: fmt.Errorf("each node runs an API server; write apiServers: %d under cluster", shape.NodeCount())}
+	case len(c.Resources) == 0:
+		return errors.New("nothing is to be encrypted; write resources: [secrets]")
+	}
+	return nil
+}
+
+// processes names what build starts.
+func processes(c Config, shape scenarios.Cluster) []string {
+	var names []string
+	nodes := shape.NodeNames()
+	for _, n := range nodes {
+		names = append(names, n+"/kube-apiserver", n+"/agent")
+	}
+	for i := range c.Controllers {
+		names = append(names, fmt.Sprintf("%s/controller-%d", nodes[i%len(nodes)], i))
+	}
+	return append(names, "users")
+}
+
+func build(w *scenarios.World, c Config) (*State, error) {
+	s := &State{
+		world: w, config: c, byName: map[string]*node{}, runs: map[schema.GroupResource]*seenRun{},
+		uniform: map[schema.GroupResource]uniform{}, breaches: map[string]error{}, syncs: map[string]*syncs{},
+	}
+	for _, r := range c.Resources {
+		s.resources = append(s.resources, schema.ParseGroupResource(r))
+	}
+	store := w.Cluster.Store()
+	s.observer = apiserver.NewServer(store, "observer")
+	kubelets := apiserver.NewServer(store, "kubelets")
+	scheme := w.Cluster.Store().Scheme()
+	s.kubelets = apiclient.New(direct{s, func() *apiserver.Server { return kubelets }, ""}, scheme, apiclient.WithUserAgent("kubelet"), apiclient.WithoutManagedFields())
+	s.operator = apiclient.New(direct{s, s.answering, ""}, scheme, apiclient.WithUserAgent("kubectl"), apiclient.WithoutManagedFields())
+	if err := s.record(); err != nil {
+		return nil, err
+	}
+	for i, n := range w.Cluster.Nodes() {
+		s.addNode(n, w.Cluster.Instances()[i])
+	}
+	if err := s.furnish(); err != nil {
+		return nil, err
+	}
+	s.plant()
+	s.deploy()
+	return s, nil
+}
+
+// addNode makes a machine a node of the control plane.
+func (s *State) addNode(m *cluster.Node, instance *cluster.Instance) {
+	n := &node{state: s, name: m.Name(), node: m, noticed: s.world.Engine().Stream("kubelet", m.Name())}
+	n.server = &server{state: s, instance: instance, started: true}
+	instance.Place(m)
+	s.nodes, s.byName[n.name] = append(s.nodes, n), n
+	var o corev1.Node
+	s.must(s.kubelets.Get(background, client.ObjectKey{Name: n.name}, &o))
+	if o.Labels == nil {
+		o.Labels = map[string]string{}
+	}
+	o.Labels[controlPlaneLabel] = ""
+	s.must(s.kubelets.Update(background, &o))
+}
+
+// furnish makes the namespaces and the policy, which asks for nothing yet.
+func (s *State) furnish() error {
+	for _, name := range []string{Namespace, References, appNamespace} {
+		if err := s.operator.Create(background, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			return fmt.Errorf("create namespace %s: %w", name, err)
+		}
+	}
+	policy := &v1alpha1.EncryptionPolicy{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyName}}
+	for _, gr := range s.resources {
+		policy.Spec.Resources = append(policy.Spec.Resources, v1alpha1.Resource(gr))
+	}
+	if err := s.operator.Create(background, policy); err != nil {
+		return fmt.Errorf("create the policy: %w", err)
+	}
+	return nil
+}
+
+// deploy starts the processes.
+func (s *State) deploy() {
+	for _, n := range s.nodes {
+		n.createPod(manifest{})
+		n.setReady(true)
+		n.process = n.node.Process(cluster.ProcessSpec{Name: "kube-apiserver", Main: n.run, User: user("system:node:" + n.name), Restart: cluster.Restart{Delay: 5 * time.Second}})
+		n.node.Process(cluster.ProcessSpec{Name: "agent", Main: n.runAgent, User: user("system:serviceaccount:seedbed-encryption:agent")})
+	}
+	s.world.Cluster.Deploy(cluster.WorkloadSpec{
+		Kind: cluster.Deployment, Name: "controller", Replicas: s.config.Controllers, Main: s.runController, User: user(controllersUser), Restart: leaderRestart,
+	})
+	s.world.ControlPlane().Process(cluster.ProcessSpec{Name: "users", Main: s.runUsers, User: user("user")})
+}
+
+// must panics: the script of the world failed.
+func (s *State) must(err error) { s.world.Must(err) }
+
+// tell puts a sentence into the story.
+func (s *State) tell(object, format string, args ...any) {
+	s.world.Cluster.Narrate("sys", object, "tells", fmt.Sprintf(format, args...))
+}
+
+func dist(s scenarios.Span) engine.Dist {
+	if s.Max == s.Min {
+		return engine.Constant(s.Min)
+	}
+	return engine.Dist{Min: s.Min, Max: s.Max}
+}
+
+// mayStart is the check that stands before the API server of a static Pod: it
+// refuses a revision that is older than the first that is safe. If no API server
+// answers, there is nobody to ask, and somebody has to begin.
+func (s *State) mayStart(_ context.Context, n *node, m manifest) error {
+	policy := &v1alpha1.EncryptionPolicy{}
+	err := s.operator.Get(background, client.ObjectKey{Name: v1alpha1.PolicyName}, policy)
+	if errors.Is(err, errNoServer) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get the policy: %w", err)
+	}
+	if m.Revision < policy.Status.MinSafeRevision {
+		return fmt.Errorf("revision %d on %s: %w, %d", m.Revision, n.name, errUnsafe, policy.Status.MinSafeRevision)
+	}
+	return nil
+}

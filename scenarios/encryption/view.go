@@ -1,0 +1,82 @@
+package encryption
+
+import (
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+)
+
+// View is what CEL sees as encryption.
+type View struct {
+	Keys      []KeyView    `cel:"keys"` // the newest first
+	Servers   []ServerView `cel:"servers"`
+	Managed   string       `cel:"managed"`   // the managed configuration, in words
+	Revision  int          `cel:"revision"`  // the latest
+	SafeFrom  int          `cel:"safeFrom"`  // the first that may be loaded
+	HighestID int          `cel:"highestID"` // of a key
+	Encrypted string       `cel:"encrypted"` // the reason of the condition
+	Converged bool         `cel:"converged"` // all API servers answer and run the same revision
+	Plain     int          `cel:"plain"`     // objects that are stored as they are
+	Sealed    int          `cel:"sealed"`    // objects that are encrypted
+	Done      bool         `cel:"done"`      // the policy is met
+	Leaders   int          `cel:"leaders"`   // leaderships that began
+	Deleted   int          `cel:"deleted"`   // key Secrets that controllers deleted
+}
+
+// KeyView is a key Secret.
+type KeyView struct {
+	ID       int      `cel:"id"`
+	Mode     string   `cel:"mode"`
+	Reason   string   `cel:"reason"`
+	Migrated []string `cel:"migrated"`
+	Valid    bool     `cel:"valid"`
+}
+
+// ServerView is an API server.
+type ServerView struct {
+	Node     string `cel:"node"`
+	Answers  bool   `cel:"answers"`
+	Draining bool   `cel:"draining"`
+	Revision int    `cel:"revision"`
+	Refused  string `cel:"refused"` // why it does not start
+	Write    int    `cel:"write"`   // the id of the key that it writes with; zero for none
+	Read     []int  `cel:"read"`    // the ids of the keys that it reads with
+}
+
+func view(s *State) View {
+	v := View{
+		Keys: []KeyView{}, Servers: make([]ServerView, len(s.nodes)), Managed: describe(s.history.last().config),
+		Revision: int(s.policy.Status.LatestRevision), SafeFrom: int(s.policy.Status.MinSafeRevision), HighestID: int(s.policy.Status.HighestKeyID),
+		Encrypted: s.condition(v1alpha1.Encrypted).Reason, Converged: true, Done: s.policyIsMet() == nil,
+		Leaders: s.count.leaders, Deleted: s.history.deleted,
+	}
+	for _, k := range s.history.all() {
+		id, _ := state.ParseID(k.secret.Name)
+		kv := KeyView{ID: int(id), Mode: string(k.key.Mode), Reason: k.key.InternalReason, Migrated: []string{}, Valid: k.err == nil}
+		for _, gr := range k.key.Migrated.Resources {
+			kv.Migrated = append(kv.Migrated, gr.String())
+		}
+		v.Keys = append(v.Keys, kv)
+	}
+	for i, n := range s.nodes {
+		r := find(n.server.loaded, s.resources[0])
+		sv := ServerView{Node: n.name, Answers: n.server.started, Draining: n.draining, Revision: int(n.server.revision), Refused: n.refused, Read: []int{}}
+		if r.HasWriteKey() {
+			sv.Write = int(r.Write.ID)
+		}
+		for _, k := range r.Read {
+			sv.Read = append(sv.Read, int(k.ID))
+		}
+		v.Servers[i] = sv
+		v.Converged = v.Converged && sv.Answers && !sv.Draining && n.ready && n.server.revision == s.nodes[0].server.revision
+	}
+	for _, gr := range s.resources {
+		for _, o := range s.stored(gr) {
+			if o.key.Exists() {
+				v.Sealed++
+			} else {
+				v.Plain++
+			}
+		}
+	}
+	return v
+}
