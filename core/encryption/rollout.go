@@ -26,7 +26,9 @@ const EventRevisionCut = "EncryptionRevisionCut"
 // NewRolloutController returns the controller that cuts a revision of the managed
 // configuration whenever that has changed: a Secret that nobody changes any more, for
 // nodes to load. Where the managed configuration is gone, none is cut: API servers
-// without a configuration could not read what is encrypted.
+// without a configuration could not read what is encrypted. Nor is one cut of what
+// somebody has written there by hand: it has to be the step that follows what all API
+// servers run.
 //
 // It says in the policy's status which revision is the latest, and which is the first
 // that nodes may still load: one that reads what is written now, and writes what is
@@ -72,6 +74,11 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 		latest = max(latest, stored[len(stored)-1].number)
 	}
 	if len(stored) == 0 || !maps.EqualFunc(stored[len(stored)-1].secret.Data, managed.Data, slices.Equal) {
+		next, err := o.isNext(ctx, managed)
+		if err != nil || !next {
+			out.after = ConvergenceRetry
+			return err
+		}
 		latest++
 		cut, err := o.cut(ctx, managed, latest)
 		if err != nil {
@@ -88,6 +95,19 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 		return nil // nodes refuse the old ones before they are deleted
 	}
 	return o.deleteBefore(ctx, stored, out.revision.safe)
+}
+
+// isNext reports whether the managed configuration is what should follow now.
+func (o *rolloutController) isNext(ctx context.Context, managed *corev1.Secret) (bool, error) {
+	v, err := o.look(ctx)
+	if err != nil || v == nil {
+		return false, err
+	}
+	want, err := config.Encode(v.desired, o.managed())
+	if err != nil {
+		return false, err
+	}
+	return maps.EqualFunc(managed.Data, want.Data, slices.Equal), nil
 }
 
 // revisions returns the stored revisions, the oldest first.

@@ -48,7 +48,9 @@ var (
 // DeployedEncryptionConfigSecret implements encryption.Deployer.
 //
 // Ours: a Pod that is being deleted still answers, so its revision counts as
-// running; and a node has one Pod.
+// running; and a node has one Pod. If the Secret of the revision that runs is gone,
+// API servers do not run without a configuration for that: nothing is known of what
+// they run until the Secret is back.
 func (s *StaticPods) DeployedEncryptionConfigSecret(ctx context.Context) (secret *corev1.Secret, converged bool, err error) {
 	revision, why, err := s.revision(ctx)
 	if err != nil {
@@ -61,8 +63,12 @@ func (s *StaticPods) DeployedEncryptionConfigSecret(ctx context.Context) (secret
 	secret = &corev1.Secret{}
 	name := client.ObjectKey{Namespace: s.ConfigNamespace, Name: config.RevisionName(revision)}
 	err = s.Live.Get(ctx, name, secret)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) && revision == 0 {
 		return nil, true, nil
+	}
+	if apierrors.IsNotFound(err) {
+		s.Log.Info("The configuration that API servers run is gone, and waited for", "secret", name.String())
+		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("get Secret %s: %w", name, err)
