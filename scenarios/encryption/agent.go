@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
@@ -48,8 +49,14 @@ func (n *node) bring(ctx context.Context, env *cluster.Env) error {
 	latest := policy.Status.LatestRevision
 	files := env.Disk()
 	have, err := readManifest(ctx, files)
-	if err != nil || have.Revision >= latest {
+	if err != nil {
 		return err
+	}
+	if err := n.bringBack(ctx, env, have, policy.Status.MinSafeRevision); err != nil {
+		return err
+	}
+	if have.Revision >= latest {
+		return nil
 	}
 	if latest < policy.Status.MinSafeRevision {
 		return fmt.Errorf("revision %d: %w", latest, errUnsafe)
@@ -74,7 +81,31 @@ func (n *node) bring(ctx context.Context, env *cluster.Env) error {
 		return err
 	}
 	env.Event("roll out", n.name, uint64(latest), fmt.Sprintf("gives its API server revision %d", latest))
+	n.images = append(n.images, map[string][]byte{file: s.Data[config.Configuration], manifestPath: raw, "revision": []byte(fmt.Sprint(latest))})
 	n.wake()
+	return nil
+}
+
+// bringBack makes the Secret of the revision that the node runs again, if somebody has
+// deleted it: the copy on the node is as good.
+func (n *node) bringBack(ctx context.Context, env *cluster.Env, have manifest, safe int64) error {
+	if have.Revision == 0 || have.Revision < safe {
+		return nil
+	}
+	s := &corev1.Secret{}
+	s.Namespace, s.Name = Namespace, config.RevisionName(have.Revision)
+	err := env.Kube.Get(ctx, client.ObjectKeyFromObject(s), s)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	raw, err := env.Disk().ReadFile(ctx, have.Config)
+	if err != nil {
+		return fmt.Errorf("read the configuration of revision %d: %w", have.Revision, err)
+	}
+	s.Data, s.Immutable = map[string][]byte{config.Configuration: raw}, ptr.To(true)
+	if err := env.Kube.Create(ctx, s); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("bring back Secret %s: %w", s.Name, err)
+	}
 	return nil
 }
 

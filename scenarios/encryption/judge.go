@@ -54,7 +54,7 @@ var (
 func judgeResource(have, next *state.Resource) error {
 	grows := slices.ContainsFunc(next.Read, func(k state.Key) bool { return !contains(have.Read, k) })
 	shrinks := slices.ContainsFunc(have.Read, func(k state.Key) bool { return !contains(next.Read, k) })
-	writes := next.HasWriteKey() != have.HasWriteKey() || next.HasWriteKey() && !next.Write.Equal(*have.Write)
+	writes := !sameWriter(writer(next), writer(have))
 	changes := 0
 	for _, changed := range []bool{grows, shrinks, writes} {
 		if changed {
@@ -64,7 +64,7 @@ func judgeResource(have, next *state.Resource) error {
 	switch {
 	case changes > 1:
 		return errTwoSteps
-	case writes && next.HasWriteKey() && next.Write.Mode != state.Identity && !contains(have.Read, *next.Write):
+	case writes && writer(next).Exists() && !contains(have.Read, writer(next)):
 		return errNotReader
 	default:
 		return nil
@@ -114,7 +114,7 @@ func (s *State) judgeNewKey(now *storedKey) {
 			s.breaks(oneCycle, fmt.Errorf("key %d is made before everything was rewritten with key %d", id, k.ID))
 		}
 	}
-	if backed := s.backedReaders(); backed > 2 {
+	if backed := s.backedReaders(); backed > 2 && !s.lostNewest() {
 		s.breaks(oneCycle, fmt.Errorf("key %d is made while %d keys are read", id, backed))
 	}
 }
@@ -123,6 +123,19 @@ func (s *State) judgeNewKey(now *storedKey) {
 func (s *State) isNewest(k state.Key) bool {
 	keys := s.history.keys()
 	return len(keys) > 0 && keys[0].Equal(k)
+}
+
+// lostNewest reports whether the Secret of the newest key that is read is gone, or
+// holds no key any more: then another is made whatever there is.
+func (s *State) lostNewest() bool {
+	for _, n := range s.nodes {
+		for i := range n.server.loaded {
+			if r := &n.server.loaded[i]; n.server.started && len(r.Read) > 0 && !contains(s.history.keys(), r.Read[0]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lastResources are the resources of the managed configuration.
@@ -204,7 +217,7 @@ func (s *State) runEnded(gr schema.GroupResource) { delete(s.runs, gr) }
 
 // uniform is since when all API servers write a resource with one key.
 type uniform struct {
-	key   state.Key // of mode identity also if there is none
+	key   state.Key // the zero Key if objects are not encrypted
 	since time.Duration
 	all   bool
 }
@@ -222,6 +235,14 @@ func (s *State) serversChanged() {
 	s.changed()
 }
 
+// writer is the key that objects are encrypted with; the zero Key if they are not.
+func writer(r *state.Resource) state.Key {
+	if !r.HasWriteKey() || r.Write.Mode == state.Identity {
+		return state.Key{}
+	}
+	return *r.Write
+}
+
 func sameWriter(a, b state.Key) bool {
 	return a.Equal(b) || !a.Exists() && !b.Exists()
 }
@@ -233,16 +254,21 @@ func (s *State) writtenBy(gr schema.GroupResource) uniform {
 		if !n.server.started {
 			continue
 		}
-		var k state.Key
-		if r := n.server.loaded.Find(gr); r != nil && r.HasWriteKey() {
-			k = *r.Write
-		}
+		k := writer(find(n.server.loaded, gr))
 		if u.all && !sameWriter(u.key, k) {
 			return uniform{}
 		}
 		u.key, u.all = k, true
 	}
 	return u
+}
+
+// plain is k as objects show it: identity does not encrypt.
+func plain(k state.Key) state.Key {
+	if k.Mode == state.Identity {
+		return state.Key{}
+	}
+	return k
 }
 
 // judgeNotes judges what controllers note in a key's Secret.
@@ -270,7 +296,7 @@ func (s *State) judgeRun(gr schema.GroupResource, k state.Key) {
 	switch {
 	case r == nil || r.key != fmt.Sprint(k.ID):
 		s.breaks(runsCount, fmt.Errorf("%s is noted to be rewritten with %s, and there was no run for that", gr, keyName(k)))
-	case !u.all || !u.key.Equal(k):
+	case !u.all || !sameWriter(u.key, plain(k)):
 		s.breaks(runsCount, fmt.Errorf("%s is noted to be rewritten with %s, and not all API servers write with it", gr, keyName(k)))
 	case u.since > r.began:
 		s.breaks(runsCount, fmt.Errorf("%s is noted to be rewritten with %s by a run that began %s before all API servers wrote with it", gr, keyName(k), u.since-r.began))

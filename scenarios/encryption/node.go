@@ -46,8 +46,9 @@ type node struct {
 	changed clock.Signal // the manifest
 	noticed *engine.Stream
 
-	pod      *corev1.Pod // the mirror Pod as the kubelet wrote it last; nil for none
-	ready    bool        // as the mirror Pod says
+	pod      *corev1.Pod         // the mirror Pod as the kubelet wrote it last; nil for none
+	images   []map[string][]byte // of its disk: the files of each revision, as a backup has them
+	ready    bool                // as the mirror Pod says
 	draining bool
 	refused  string // why the API server does not start
 }

@@ -58,13 +58,13 @@ func (s *State) mutuallyReadable() error {
 			continue
 		}
 		for _, gr := range s.resources {
-			w := find(a.server.loaded, gr).Write
-			if w == nil || w.Mode == state.Identity {
+			w := writer(find(a.server.loaded, gr))
+			if !w.Exists() {
 				continue
 			}
 			for _, b := range s.nodes {
-				if b.server.started && !contains(find(b.server.loaded, gr).Read, *w) {
-					return fmt.Errorf("the API server on %s writes %s with %s, and that on %s reads with %s", a.name, gr, keyName(*w), b.name, order(find(b.server.loaded, gr)))
+				if b.server.started && !contains(find(b.server.loaded, gr).Read, w) {
+					return fmt.Errorf("the API server on %s writes %s with %s, and that on %s reads with %s", a.name, gr, keyName(w), b.name, order(find(b.server.loaded, gr)))
 				}
 			}
 		}
