@@ -22,7 +22,7 @@ func (c *call) apply(t *target) (*Response, error) {
 	for {
 		warned := len(c.warnings)
 		c.own = ownership{}
-		old, ok, err := c.load(c.key())
+		old, ok, err := c.loadToWrite(c.key())
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (c *call) mayCreate() error {
 func (c *call) applyScale() (*Response, error) {
 	for {
 		c.own = ownership{}
-		old, ok, err := c.load(c.key())
+		old, ok, err := c.loadToWrite(c.key())
 		if err != nil {
 			return nil, err
 		}

@@ -29,11 +29,17 @@ type call struct {
 	hear       func(string)     // warn, bound
 	own        ownership        // of the fields of what is written or read
 	answered   Response         // the answer, if it is a single object
+	took       time.Duration    // how long was waited for KMS plugins, and for the watch cache
 }
 
 // Work is the room that answering one request takes. A driver that makes very
 // many requests keeps one and uses it again; see [Server.DoIn].
 type Work struct{ call call }
+
+// Took is how long the answer to the last request took because values are sealed: the
+// server waited for a KMS plugin, or for its watch cache. It does not really wait; whoever
+// drives it lets the time pass.
+func (w *Work) Took() time.Duration { return w.call.took }
 
 // Do answers a request other than a watch. The error is always an
 // *apierrors.StatusError with the reason, code, message and details of a real

@@ -180,7 +180,11 @@ func (c *call) add(key store.Key, obj Object, mark store.Mark) (Object, error) {
 			err = store.ErrExists
 		}
 	} else {
+		if mark.Sealed, err = c.seal(c.ep, key, stored); err != nil {
+			return nil, err
+		}
 		err = c.ep.table.CreateMarked(key, stored, mark)
+		c.wrote(c.ep, err)
 	}
 	switch {
 	case err == nil && stored != obj && !c.dryRun:

@@ -23,6 +23,9 @@ func (c *call) delete() (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ignore := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; ignore != nil && *ignore {
+		return c.eraseUnread()
+	}
 	obj, gone, err := c.remove(c.key(), opts)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,13 @@ import (
 
 // ownership is what a request has to do with the owners of fields.
 type ownership struct {
-	mark  store.Mark  // of the object that the request reads, or has read
-	draft shape.Draft // of what was sent, before anything changed it
+	mark store.Mark // of the object that the request reads, or has read
+
+	// sealed is what is stored of the object that the request has read. Opened says
+	// that it has been opened, and then stale that it would be sealed in another way.
+	sealed        *store.Sealed
+	opened, stale bool
+	draft         shape.Draft // of what was sent, before anything changed it
 
 	// sent are the managed fields in the body; given says that there were any.
 	sent  []metav1.ManagedFieldsEntry

@@ -50,7 +50,7 @@ func (c *call) terminateNamespace(key store.Key, old Object, opts *metav1.Delete
 	if c.dryRun {
 		return true, next, nil
 	}
-	if err := c.ep.table.Update(key, next, old); err != nil {
+	if err := c.rewrite(c.ep, key, next, old); err != nil {
 		return true, nil, c.storageError(err)
 	}
 	return true, next, nil

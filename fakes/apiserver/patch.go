@@ -33,7 +33,7 @@ func (c *call) patch(t *target) (*Response, error) {
 		return c.apply(t)
 	}
 	for {
-		old, ok, err := c.load(c.key())
+		old, ok, err := c.loadToWrite(c.key())
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ func (c *call) changePod(change func(p *corev1.Pod) error) (*corev1.Pod, error) 
 		if c.dryRun || c.ep.Equal(p, old) {
 			return old.(*corev1.Pod), nil
 		}
-		err := c.ep.table.Update(c.key(), p, old)
+		err := c.rewrite(c.ep, c.key(), p, old)
 		if err == nil {
 			return p, nil
 		}
@@ -262,7 +262,7 @@ func (c *call) spend(pod *corev1.Pod) error {
 		if err != nil || c.dryRun {
 			return err
 		}
-		err = ep.table.Update(store.Key{Namespace: next.Namespace, Name: next.Name}, next, own[0])
+		err = c.rewrite(ep, store.Key{Namespace: next.Namespace, Name: next.Name}, next, own[0])
 		if err == nil {
 			return nil
 		}

@@ -31,15 +31,16 @@ func (c *call) book(obj Object, usage corev1.ResourceList) error {
 	if table.Len() == 0 {
 		return nil
 	}
+	ep, _ := c.store.endpoint(corev1.SchemeGroupVersion.WithResource(quotaResource.Resource))
 	for {
-		err := c.chargeOnce(table, obj, usage)
+		err := c.chargeOnce(ep, obj, usage)
 		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
 }
 
-func (c *call) chargeOnce(table *store.Table, obj Object, usage corev1.ResourceList) error {
+func (c *call) chargeOnce(ep *endpoint, obj Object, usage corev1.ResourceList) error {
 	if usage == nil {
 		usage = c.ep.Usage(obj)
 	}
@@ -56,7 +57,7 @@ func (c *call) chargeOnce(table *store.Table, obj Object, usage corev1.ResourceL
 		if next[i] == nil || c.dryRun {
 			continue
 		}
-		if err := table.Update(store.Key{Namespace: q.Namespace, Name: q.Name}, next[i], q); err != nil {
+		if err := c.rewrite(ep, store.Key{Namespace: q.Namespace, Name: q.Name}, next[i], q); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,10 @@ func (c *call) read() (Object, bool, error) {
 		}
 		return nil, false, errVersion(rv, err)
 	}
-	if visible := c.view.Revision(); wanted > visible {
+	if r := c.rest.Load(); r != nil && (c.ep.Uncached || r.cache(c.ep).unready() != nil) {
+		return c.load(c.key())
+	}
+	if visible := c.view.Seen(c.ep.table); wanted > visible {
 		return nil, false, errTooLarge(wanted, visible)
 	}
 	obj, mark, ok := c.view.Look(c.ep.table, c.key())
@@ -133,10 +136,10 @@ func (c *call) find(sel chosen) (store.Result, error) {
 	case err != nil:
 		return store.Result{}, errListVersion(req.ResourceVersion, err)
 	case req.ResourceVersion == "":
-		return c.ep.table.List(q)
+		return c.listLatest(q, sel)
 	case wanted == 0:
 		q.Limit = 0
-		return c.view.List(c.ep.table, q), nil
+		return c.listCached(q, sel)
 	}
 	exact := req.ResourceVersionMatch == metav1.ResourceVersionMatchExact || req.ResourceVersionMatch == "" && q.Limit > 0
 	if exact {
@@ -144,7 +147,7 @@ func (c *call) find(sel chosen) (store.Result, error) {
 			return store.Result{}, errTooLarge(wanted, now)
 		}
 		q.Revision = wanted
-		r, err := c.ep.table.List(q)
+		r, err := c.listAt(q)
 		if errors.Is(err, store.ErrExpired) {
 			err = apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 		}
@@ -154,12 +157,12 @@ func (c *call) find(sel chosen) (store.Result, error) {
 		if now := c.store.data.Revision(); wanted > now {
 			return store.Result{}, errTooLarge(wanted, now)
 		}
-		return c.ep.table.List(q)
+		return c.listLatest(q, sel)
 	}
-	if visible := c.view.Revision(); wanted > visible {
+	if visible := c.view.Seen(c.ep.table); wanted > visible {
 		return store.Result{}, errTooLarge(wanted, visible)
 	}
-	return c.view.List(c.ep.table, q), nil
+	return c.listCached(q, sel)
 }
 
 const continueExpired = "The provided continue parameter is too old to display a consistent list result. " +
@@ -180,7 +183,7 @@ func (c *call) resume(q store.Query) (store.Result, error) {
 	if token.Revision > 0 { // otherwise: go on with the state of now
 		q.Revision = uint64(token.Revision)
 	}
-	r, err := c.ep.table.List(q)
+	r, err := c.listAt(q)
 	if errors.Is(err, store.ErrExpired) {
 		expired := apierrors.NewResourceExpired(continueExpired)
 		token.Revision = -1

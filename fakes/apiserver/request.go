@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/encryption"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
 
@@ -59,6 +60,11 @@ type Request struct {
 	// Shared lets the server answer with stored objects themselves. They are
 	// read-only for ever. Without it the caller owns what is returned.
 	Shared bool
+
+	// Encoded are the transformers that were in force when the server encoded what the
+	// request writes; nil for those that are in force now. It is for drivers in which
+	// time passes between that and the commit.
+	Encoded *encryption.Transformers `json:"-"`
 
 	// ManagedFields asks for objects with metadata.managedFields, as a real server
 	// always returns them. Without it they come as if stripped of it: to tell who

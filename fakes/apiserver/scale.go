@@ -91,7 +91,7 @@ const noReplicas = math.MinInt32
 // rescale stores the replicas of the Scale that change makes of the present one.
 func (c *call) rescale(change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error)) (*Response, error) {
 	for {
-		old, ok, err := c.load(c.key())
+		old, ok, err := c.loadToWrite(c.key())
 		if err != nil {
 			return nil, err
 		}

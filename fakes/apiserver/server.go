@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
@@ -12,6 +13,8 @@ type Server struct {
 	store *Store
 	name  string
 	view  *store.View
+	rest  atomic.Pointer[atRest] // nil as long as nothing was ever sealed in the store
+	ghost atomic.Pointer[func() *Server]
 
 	mu      sync.Mutex
 	watches map[*Watch]struct{}
@@ -25,6 +28,9 @@ func NewServer(st *Store, name string) *Server {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.servers = append(st.servers, s)
+	if st.sealing {
+		s.rest.Store(newAtRest(s))
+	}
 	return s
 }
 

@@ -50,6 +50,7 @@ type Store struct {
 	counters map[string]uint64
 	tables   map[schema.GroupResource]*store.Table
 	servers  []*Server
+	sealing  bool // some server has loaded an EncryptionConfiguration
 }
 
 // endpoint is a served resource and where its objects are.

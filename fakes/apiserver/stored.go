@@ -50,11 +50,22 @@ func (ep *endpoint) seeAll(r *Response) error {
 	return nil
 }
 
-// load returns the object at key as the request sees it, and remembers what is
-// stored there and its mark.
+// load reads the object at key from etcd. It returns it as the request sees it, and
+// remembers what is stored there and its mark.
 func (c *call) load(key store.Key) (Object, bool, error) {
+	obj, ok, err := c.look(key)
+	if err == nil && ok {
+		if err = c.open(key); err != nil {
+			return nil, false, errUnreadable(c.ep, key, err)
+		}
+	}
+	return obj, ok, err
+}
+
+// look is load without opening what is stored.
+func (c *call) look(key store.Key) (Object, bool, error) {
 	stored, mark, ok := c.ep.table.Look(key)
-	c.own.mark = mark
+	c.own.mark, c.own.sealed, c.own.opened = mark, mark.Sealed, false
 	if !ok || c.ep.Schema == nil {
 		return stored, ok, nil
 	}
@@ -74,14 +85,24 @@ func (c *call) toStore(obj Object) (Object, error) {
 // put stores obj, with a mark, in place of old, which load has returned, and
 // returns what is stored now as the request sees it.
 func (c *call) put(key store.Key, obj, old Object, mark store.Mark) (Object, error) {
+	var err error
 	if c.ep.Schema == nil {
-		return obj, c.ep.table.UpdateMarked(key, obj, old, mark)
+		if mark.Sealed, err = c.seal(c.ep, key, obj); err != nil {
+			return nil, err
+		}
+		err = c.ep.table.UpdateMarked(key, obj, old, mark)
+		c.wrote(c.ep, err)
+		return obj, err
 	}
 	stored, err := c.ep.Schema.Save(obj)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.ep.table.UpdateMarked(key, stored, c.base, mark); err != nil {
+	if mark.Sealed, err = c.seal(c.ep, key, stored); err != nil {
+		return nil, err
+	}
+	err = c.ep.table.UpdateMarked(key, stored, c.base, mark)
+	if c.wrote(c.ep, err); err != nil {
 		return nil, err
 	}
 	return c.ep.seen(stored)
@@ -91,9 +112,12 @@ func (c *call) put(key store.Key, obj, old Object, mark store.Mark) (Object, err
 // revision of its removal.
 func (c *call) drop(key store.Key, old Object) (Object, error) {
 	if c.ep.Schema == nil {
-		return c.ep.table.Delete(key, old)
+		last, err := c.ep.table.Delete(key, old)
+		c.wrote(c.ep, err)
+		return last, err
 	}
 	last, err := c.ep.table.Delete(key, c.base)
+	c.wrote(c.ep, err)
 	if err != nil || c.base == old {
 		return last, err
 	}

@@ -83,7 +83,7 @@ func (c *call) replace(t *target, obj Object) (*Response, error) {
 	key, uid := c.key(), obj.GetUID()
 	again := obj // what is left of obj for another try
 	for {
-		old, ok, err := c.load(key)
+		old, ok, err := c.loadToWrite(key)
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +168,12 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 	case c.released(obj, old):
 		setLink(obj, link)
 		return c.release(obj, old)
-	case same && !c.disowned(obj, old): // no event, no new version
+	case same && !c.disowned(obj, old): // no event, no new version, unless it is to be sealed anew
+		if stale, err := c.stale(c.key()); err != nil {
+			return nil, err
+		} else if stale && !c.dryRun {
+			break
+		}
 		if c.dryRun && link != "" {
 			old = shape.ShallowCopy(old).(Object)
 			old.SetSelfLink(link)

@@ -69,12 +69,17 @@ func (c *call) openWatch() (*Watch, error) {
 	}
 	// The events of a revision that only etcd remembers are gone with a compaction.
 	uncached := c.ep.gr.Resource == "events"
+	if r := c.rest.Load(); r != nil && !uncached && !c.ghostly() {
+		if err := r.cache(c.ep).unready(); err != nil {
+			return nil, err
+		}
+	}
 	asked := c.req.SendInitialEvents
 	q := store.WatchQuery{Selector: sel.Selector, From: from}
 	switch {
 	case asked != nil && *asked:
 		q.Initial, q.Mark, q.Fresh = true, c.req.AllowWatchBookmarks, from == 0 && c.req.ResourceVersion == ""
-		if visible := c.view.Revision(); from > visible {
+		if visible := c.view.Seen(c.ep.table); from > visible {
 			return nil, errTooLarge(from, visible)
 		}
 	case asked != nil: // explicitly none: from now on
@@ -134,6 +139,9 @@ func (s *Server) forget(w *Watch) {
 
 // Next implements Stream.
 func (w *Watch) Next() (Event, bool) {
+	if r := w.server.rest.Load(); r != nil {
+		r.follow(w.ep)
+	}
 	w.server.mu.Lock()
 	if len(w.pending) > 0 && !w.ended {
 		e := w.pending[0]
@@ -180,6 +188,11 @@ func (w *Watch) event(e store.Entry) Event {
 		return b
 	}
 	obj := e.Object
+	if r := w.server.rest.Load(); r != nil && w.ep.Uncached {
+		if err := r.readEvent(w.ep, e); err != nil {
+			return w.unreadable(err)
+		}
+	}
 	switch v := w.ep.Version; {
 	case v != nil:
 		obj = v.From(obj)

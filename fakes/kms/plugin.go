@@ -12,40 +12,6 @@ import (
 	"github.com/seedbed-sim/seedbed/core/clock"
 )
 
-// Call is a call to a plugin.
-type Call string
-
-// Calls.
-const (
-	Status  Call = "Status"
-	Encrypt Call = "Encrypt"
-	Decrypt Call = "Decrypt"
-)
-
-// Behaviour is how a plugin departs from a good one. The zero Behaviour is good.
-type Behaviour struct {
-	// Latency is how long each call takes.
-	Latency time.Duration
-
-	// Down is the error of each call that it has an entry for. A plugin that is
-	// down for all of them may as well not run.
-	Down map[Call]error
-
-	// Healthz is what Status says; empty for "ok".
-	Healthz string
-
-	// Version is what Status says; empty for "v2".
-	Version string
-
-	// StatusKeyID is what Status says instead of the id that it should: one that is
-	// stale, or another each time.
-	StatusKeyID func(id string) string
-
-	// Encrypted changes the answer to Encrypt, Decrypted that to Decrypt.
-	Encrypted func(r *service.EncryptResponse)
-	Decrypted func(text []byte) []byte
-}
-
 // Plugin is one process of a KMS v2 plugin. Its methods may be called from several
 // tasks.
 type Plugin struct {
@@ -58,12 +24,32 @@ type Plugin struct {
 	calls     map[Call]int
 }
 
+// Answerer answers calls of KMS v2 at once, and says how long each answer takes. An
+// answer that takes longer than the caller waits never reaches it.
+type Answerer interface {
+	AnswerStatus() (*service.StatusResponse, time.Duration, error)
+	AnswerEncrypt(uid string, data []byte) (*service.EncryptResponse, time.Duration, error)
+	AnswerDecrypt(uid string, req *service.DecryptRequest) ([]byte, time.Duration, error)
+}
+
+var (
+	_ service.Service = (*Plugin)(nil)
+	_ Answerer        = (*Plugin)(nil)
+)
+
 // NewPlugin returns a good plugin. Its clock is that of the process that it is in, or
-// that calls it.
+// that calls it; it may be nil if nobody uses the plugin as a service.Service.
 func NewPlugin(vault *Vault, c clock.Clock) *Plugin {
 	p := &Plugin{vault: vault, clock: c, calls: map[Call]int{}}
 	p.Refresh()
 	return p
+}
+
+// Behaviour is how the plugin behaves now.
+func (p *Plugin) Behaviour() Behaviour {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.behaviour
 }
 
 // Behave changes how the plugin behaves from now on.
@@ -82,6 +68,13 @@ func (p *Plugin) Refresh() {
 	p.keyID = current
 }
 
+// KeyID is the version of the key that the plugin seals with.
+func (p *Plugin) KeyID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.keyID
+}
+
 // Calls returns how often the plugin was called.
 func (p *Plugin) Calls(c Call) int {
 	p.mu.Lock()
@@ -89,27 +82,43 @@ func (p *Plugin) Calls(c Call) int {
 	return p.calls[c]
 }
 
-// begin counts a call and lets it take its time.
-func (p *Plugin) begin(ctx context.Context, c Call) (Behaviour, string, error) {
+// begin counts a call. It returns how the plugin behaves and which key it knows of.
+func (p *Plugin) begin(c Call) (b Behaviour, keyID string, took time.Duration) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.calls[c]++
-	b, keyID := p.behaviour, p.keyID
-	p.mu.Unlock()
-	if b.Latency > 0 {
-		if err := p.clock.Sleep(ctx, b.Latency); err != nil {
-			return b, keyID, fmt.Errorf("kms plugin: %w", err)
-		}
+	return p.behaviour, p.keyID, p.behaviour.Latency + p.behaviour.LatencyOf[c]
+}
+
+// wait lets a call take its time.
+func (p *Plugin) wait(ctx context.Context, took time.Duration) error {
+	if took <= 0 {
+		return nil
 	}
-	if err := b.Down[c]; err != nil {
-		return b, keyID, err
+	if err := p.clock.Sleep(ctx, took); err != nil {
+		return fmt.Errorf("kms plugin: %w", err)
 	}
-	return b, keyID, nil
+	return nil
 }
 
 // Status implements service.Service.
 func (p *Plugin) Status(ctx context.Context) (*service.StatusResponse, error) {
-	b, keyID, err := p.begin(ctx, Status)
-	if err != nil {
+	b, keyID, took := p.begin(Status)
+	if err := p.wait(ctx, took); err != nil {
+		return nil, err
+	}
+	return status(b, keyID)
+}
+
+// AnswerStatus implements [Answerer].
+func (p *Plugin) AnswerStatus() (*service.StatusResponse, time.Duration, error) {
+	b, keyID, took := p.begin(Status)
+	r, err := status(b, keyID)
+	return r, took, err
+}
+
+func status(b Behaviour, keyID string) (*service.StatusResponse, error) {
+	if err := b.Down[Status]; err != nil {
 		return nil, err
 	}
 	r := &service.StatusResponse{Version: "v2", Healthz: "ok", KeyID: keyID}
@@ -127,30 +136,61 @@ func (p *Plugin) Status(ctx context.Context) (*service.StatusResponse, error) {
 
 // Encrypt implements service.Service.
 func (p *Plugin) Encrypt(ctx context.Context, _ string, data []byte) (*service.EncryptResponse, error) {
-	b, keyID, err := p.begin(ctx, Encrypt)
-	if err != nil {
+	b, keyID, took := p.begin(Encrypt)
+	if err := p.wait(ctx, took); err != nil {
+		return nil, err
+	}
+	return p.encrypt(b, keyID, data)
+}
+
+// AnswerEncrypt implements [Answerer].
+func (p *Plugin) AnswerEncrypt(_ string, data []byte) (*service.EncryptResponse, time.Duration, error) {
+	b, keyID, took := p.begin(Encrypt)
+	r, err := p.encrypt(b, keyID, data)
+	return r, took, err
+}
+
+func (p *Plugin) encrypt(b Behaviour, keyID string, data []byte) (*service.EncryptResponse, error) {
+	if err := b.Down[Encrypt]; err != nil {
 		return nil, err
 	}
 	sealed, err := p.vault.seal(keyID, data)
 	if err != nil {
 		return nil, fmt.Errorf("kms plugin: encrypt: %w", err)
 	}
-	r := &service.EncryptResponse{Ciphertext: sealed, KeyID: keyID, Annotations: map[string][]byte{"version.kms.example.com": []byte("1")}}
+	r := &service.EncryptResponse{Ciphertext: sealed, KeyID: keyID, Annotations: map[string][]byte{annotation: []byte("1")}}
 	if b.Encrypted != nil {
 		b.Encrypted(r)
 	}
 	return r, nil
 }
 
-var errNoAnnotation = errors.New("kms plugin: decrypt: the annotation version.kms.example.com is missing")
+// annotation is what Decrypt wants back of what Encrypt gave.
+const annotation = "version.kms.example.com"
+
+var errNoAnnotation = errors.New("kms plugin: decrypt: the annotation " + annotation + " is missing")
 
 // Decrypt implements service.Service. It wants the annotations back that Encrypt gave.
 func (p *Plugin) Decrypt(ctx context.Context, _ string, req *service.DecryptRequest) ([]byte, error) {
-	b, _, err := p.begin(ctx, Decrypt)
-	if err != nil {
+	b, _, took := p.begin(Decrypt)
+	if err := p.wait(ctx, took); err != nil {
 		return nil, err
 	}
-	if string(req.Annotations["version.kms.example.com"]) != "1" {
+	return p.decrypt(b, req)
+}
+
+// AnswerDecrypt implements [Answerer].
+func (p *Plugin) AnswerDecrypt(_ string, req *service.DecryptRequest) ([]byte, time.Duration, error) {
+	b, _, took := p.begin(Decrypt)
+	text, err := p.decrypt(b, req)
+	return text, took, err
+}
+
+func (p *Plugin) decrypt(b Behaviour, req *service.DecryptRequest) ([]byte, error) {
+	if err := b.Down[Decrypt]; err != nil {
+		return nil, err
+	}
+	if string(req.Annotations[annotation]) != "1" {
 		return nil, errNoAnnotation
 	}
 	text, err := p.vault.open(req.KeyID, req.Ciphertext)

@@ -52,6 +52,21 @@ func (v *Vault) Forget(keyID string) {
 	v.forgot[keyID] = true
 }
 
+// Opens reports whether what was sealed with the version of that id can still be opened.
+func (v *Vault) Opens(keyID string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, err := v.key(keyID)
+	return err == nil
+}
+
+// Remember brings a forgotten version back, as from a backup.
+func (v *Vault) Remember(keyID string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.forgot, keyID)
+}
+
 // Current is the id of the version that seals.
 func (v *Vault) Current() string {
 	v.mu.Lock()

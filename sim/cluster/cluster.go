@@ -89,7 +89,7 @@ func New(cfg Config) *Cluster {
 			cluster: c, name: name, node: c.control, server: apiserver.NewServer(c.store, name),
 		})
 	}
-	c.admin = apiclient.New(&touching{Server: c.instances[0].server, cluster: c}, cfg.Scheme, c.clientOptions()...)
+	c.admin = apiclient.New(&touching{Server: c.ghost(), cluster: c}, cfg.Scheme, c.clientOptions()...)
 	for i := range cfg.Nodes {
 		c.addNode("node-" + strconv.Itoa(i+1))
 	}
@@ -141,7 +141,8 @@ func (c *Cluster) Store() *apiserver.Store { return c.store }
 func (c *Cluster) Instances() []*Instance { return c.instances }
 
 // Admin is an API client without latency, faults or limits: for set-up, for the
-// driver of a scenario and for properties. It reads and writes the store itself.
+// driver of a scenario and for properties. It reads and writes the store itself, also
+// what is sealed; it seals as the first API server does that is up.
 func (c *Cluster) Admin() client.Client { return c.admin }
 
 // Nodes returns the nodes in order, without the control plane's machine.

@@ -68,7 +68,7 @@ type FaultKind struct {
 	Strikes string // what a Target names: process, node, instance, link
 	Knobs   []Knob // beside Kind, Target, Rate, From and Until
 	Default Fault  // values of the fields that a Fault leaves zero
-	Opt     bool   // not part of presets: has no sensible default
+	Opt     bool   // not part of presets: has no sensible default, or matters to few
 	inside  bool   // strikes clients inside the simulation only, not visitors
 
 	read  func(p *Process, s *site)                 // SiteRead, on a task

@@ -20,8 +20,9 @@ type Instance struct {
 
 	// epoch counts its lives. Connections, requests and watches belong to one
 	// epoch and break with it.
-	epoch    int
-	down     bool
+	epoch int
+	down  bool
+	startup
 	frozen   int    // freezes in force
 	since    uint64 // its watch cache begins here
 	sessions []*session
@@ -43,6 +44,7 @@ func (i *Instance) Down() bool { return i.down }
 // Stop takes the instance down: connections break, requests on their way to it
 // and answers on their way back are lost.
 func (i *Instance) Stop() {
+	i.unschedule()
 	if i.down {
 		return
 	}
@@ -53,14 +55,21 @@ func (i *Instance) Stop() {
 		i.sessions[len(i.sessions)-1].hangUp(errEOF)
 	}
 	i.server.Restart() // the watches of visitors
+	i.unload()
 }
 
 // Start brings the instance up again, with an empty watch cache: watches from
-// before now get 410 Gone.
+// before now get 410 Gone. A process that ends at once, as it cannot load what its
+// flags say, is started again and again with a back-off, until Stop.
 func (i *Instance) Start() {
-	if !i.down {
-		return
+	if i.down {
+		i.unschedule()
+		i.launch()
 	}
+}
+
+// up lets the instance answer from now on.
+func (i *Instance) up() {
 	i.down = false
 	i.since = i.cluster.store.Revision()
 	i.cluster.emit("proc", i.name, "start", "", 0, "is up again; its watch cache is empty")

@@ -3,6 +3,7 @@ package cluster
 import (
 	"time"
 
+	"github.com/seedbed-sim/seedbed/fakes/kms"
 	"github.com/seedbed-sim/seedbed/sim/disk"
 )
 
@@ -22,6 +23,8 @@ type Node struct {
 	offset    time.Duration // of its wall clock
 	drift     int64         // of its clocks, in parts per million
 	processes []*Process
+	instances []*Instance // on nodes; those of the control plane do not go down with it
+	sockets   *kms.Sockets
 }
 
 // Name is "node-1", "node-2", …; the machine of the control plane is
@@ -47,6 +50,16 @@ func (n *Node) Disk() *disk.Disk {
 	return n.disk
 }
 
+// Sockets are the unix sockets of the machine on which KMS plugins listen. A crash of the
+// node closes them; the end of a process does not, so whoever lets a plugin listen closes
+// its socket when the plugin ends.
+func (n *Node) Sockets() *kms.Sockets {
+	if n.sockets == nil {
+		n.sockets = kms.NewSockets(timers{n.cluster.eng})
+	}
+	return n.sockets
+}
+
 // Process adds a process to the node and starts it at the present time.
 func (n *Node) Process(spec ProcessSpec) *Process {
 	p := n.cluster.newProcess(n, spec)
@@ -66,6 +79,12 @@ func (n *Node) Crash() {
 		p.unschedule()
 		p.crash("goes down with its node")
 	}
+	for _, i := range n.instances {
+		i.halt()
+	}
+	if n.sockets != nil {
+		n.sockets.CloseAll()
+	}
 	if n.disk != nil {
 		n.disk.PowerLoss()
 	}
@@ -82,6 +101,9 @@ func (n *Node) Start() {
 	n.cluster.emit("proc", n.name, "boot", "", 0, "the node is up again")
 	n.cluster.net.Host(n.name).SetUp(true)
 	n.cluster.kubelet.booted(n)
+	for _, i := range n.instances {
+		i.resume()
+	}
 	for _, p := range n.processes {
 		p.ends = 0
 		if !p.stopped {

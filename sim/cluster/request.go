@@ -35,6 +35,7 @@ type flight struct {
 	epoch    int           // of the instance when it was sent
 	delay    time.Duration // added by faults to the next hop
 	late     time.Duration // added by faults to the way back
+	hold     time.Duration // added by faults between encoding and commit
 	mask     error         // answered by the server instead of what came of it
 	attempts int           // retries that the client made by itself
 
@@ -160,7 +161,7 @@ func (r *request) lose(d time.Duration, cause error) {
 // serve runs when the request reaches the API server.
 func serve(arg any) {
 	r := arg.(*request)
-	c, p, inst := r.cluster, r.proc, r.inst
+	p, inst := r.proc, r.inst
 	if inst.epoch != r.epoch {
 		r.lose(0, inst.brokenBy())
 		return
@@ -168,6 +169,33 @@ func serve(arg any) {
 	if p.sites.serve != nil {
 		p.strike(p.sites.serve, r)
 	}
+	if r.hold > 0 && r.err == nil {
+		r.encode()
+		return
+	}
+	r.answer()
+}
+
+// encode is the first part of a write that takes long: what it writes is sealed by what
+// the API server has loaded now, and committed later, whatever becomes of the server.
+func (r *request) encode() {
+	if l := r.inst.server.Encryption(); l != nil {
+		r.req.Encoded = l.Transformers().Snapshot()
+	}
+	d := r.hold
+	r.hold = 0
+	r.cluster.eng.After(d, commit, r)
+}
+
+// commit is the second.
+func commit(arg any) {
+	r := arg.(*request)
+	r.answer()
+}
+
+// answer carries the request out and sends the answer on its way.
+func (r *request) answer() {
+	c, p, inst := r.cluster, r.proc, r.inst
 	if r.err == nil {
 		r.carryOut()
 	}
@@ -196,6 +224,7 @@ func (r *request) carryOut() {
 	r.cluster.serving = r.proc
 	r.resp, r.err = r.inst.server.DoIn(&r.work, &r.req)
 	r.cluster.serving = nil
+	r.late += r.work.Took()
 	if r.err == nil && r.req.Verb.Write() {
 		r.cluster.wrote(r.proc.name, &r.req, r.resp)
 		r.cluster.eng.Touch()

@@ -129,6 +129,7 @@ func Settled(o *Owners) store.Mark {
 // Carry returns the mark of a version that an untracked write makes of obj, whose
 // mark is before: the owners stay.
 func Carry(before store.Mark, obj store.Object) store.Mark {
+	before.Sealed = nil
 	switch before.By.(type) {
 	case *birth, *run, *lap:
 		return store.Mark{By: &sealed{mark: before, obj: obj}}

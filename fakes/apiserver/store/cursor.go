@@ -146,7 +146,7 @@ func (c *Cursor) take(e *event, now, was bool) {
 		c.expired = true // the reader fell further behind than the history reaches
 		c.queue, c.head = nil, 0
 	}
-	if c.armed && c.ready(c.view.visible()) {
+	if c.armed && c.ready(c.view.seen(c.table)) {
 		c.armed = false
 		s.wake = append(s.wake, c)
 	}
@@ -176,7 +176,7 @@ func (c *Cursor) Next() (Entry, bool, error) {
 		return Entry{}, false, nil
 	case c.expired:
 		return Entry{}, false, ErrExpired
-	case !c.ready(c.view.visible()):
+	case !c.ready(c.view.seen(c.table)):
 		c.armed = c.notify != nil
 		return Entry{}, false, nil
 	}
@@ -202,7 +202,7 @@ func (c *Cursor) OnReady(fn func()) {
 	s := c.table.store
 	s.mu.Lock()
 	c.notify = fn
-	ready := c.ready(c.view.visible())
+	ready := c.ready(c.view.seen(c.table))
 	c.armed = !ready && fn != nil
 	s.mu.Unlock()
 	if ready && fn != nil {
@@ -229,7 +229,7 @@ func (c *Cursor) Revision() (uint64, bool) {
 	s := c.table.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := c.view.visible()
+	seen := c.view.seen(c.table)
 	return seen, !c.ready(seen)
 }
 

@@ -80,3 +80,33 @@ func (t *Table) undo(rev uint64) map[Key]version {
 	}
 	return old
 }
+
+// Change is one write, as those see it who look at what was stored.
+type Change struct {
+	Key      Key
+	Revision uint64
+	Deleted  bool
+	Mark     Mark // of the state after the write, or of the last one before it went
+}
+
+// Changes appends to list the writes after one revision and up to another, oldest
+// first. It fails with ErrExpired if some of them are forgotten.
+func (t *Table) Changes(list []Change, after, upto uint64) ([]Change, error) {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	if after < t.since {
+		return list, ErrExpired
+	}
+	for i := t.history.after(after); i < t.history.len(); i++ {
+		e := t.history.at(i)
+		if e.rev > upto {
+			break
+		}
+		c := Change{Key: e.key, Revision: e.rev, Deleted: e.obj == nil, Mark: e.mark}
+		if c.Deleted {
+			c.Mark = e.was
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}

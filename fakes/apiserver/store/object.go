@@ -27,7 +27,15 @@ type Mark struct {
 	// Raw says that a real server would store other bytes if the object, as it is
 	// read, was written once more: reading fills something in.
 	Raw bool
+
+	// Sealed is what stands in etcd instead of the object; nil if that is stored in
+	// clear. It is never carried over to another version.
+	Sealed *Sealed
 }
+
+// Sealed holds a value that stands for an object, and that only who has the key can
+// read. The store makes nothing of it.
+type Sealed struct{ Value any }
 
 // version is one state of an object.
 type version struct {

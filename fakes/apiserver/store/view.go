@@ -7,6 +7,7 @@ type View struct {
 	store   *Store
 	held    bool
 	rev     uint64               // with held: the last revision seen
+	stops   map[*Table]uint64    // tables of which less is seen; usually none
 	cursors map[*Cursor]struct{} // readers are woken in order of age, so order here is free
 }
 
@@ -61,14 +62,53 @@ func (v *View) visible() uint64 {
 	return v.store.rev
 }
 
+// seen returns the last revision of t that the view sees.
+func (v *View) seen(t *Table) uint64 {
+	rev := v.visible()
+	if v.stops != nil {
+		if stop, ok := v.stops[t]; ok {
+			return min(rev, stop)
+		}
+	}
+	return rev
+}
+
 // in returns the revision at which the view sees t. A view cannot lag behind the
 // end of the history.
-func (v *View) in(t *Table) uint64 { return max(v.visible(), t.since) }
+func (v *View) in(t *Table) uint64 { return max(v.seen(t), t.since) }
+
+// Stop lets the view see nothing of one table after rev, until [View.Go].
+func (v *View) Stop(t *Table, rev uint64) {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	if v.stops == nil {
+		v.stops = map[*Table]uint64{}
+	}
+	v.stops[t] = rev
+}
+
+// Go lets the view see of a table what it sees of the others.
+func (v *View) Go(t *Table) {
+	v.store.mu.Lock()
+	if _, ok := v.stops[t]; ok {
+		if delete(v.stops, t); len(v.stops) == 0 {
+			v.stops = nil
+		}
+		v.rouse()
+	}
+	v.store.unlock()
+}
+
+// Seen returns the last revision of t that the view sees.
+func (v *View) Seen(t *Table) uint64 {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	return v.seen(t)
+}
 
 func (v *View) rouse() {
-	seen := v.visible()
 	for c := range v.cursors {
-		if c.armed && c.ready(seen) {
+		if c.armed && c.ready(v.seen(c.table)) {
 			c.armed = false
 			v.store.wake = append(v.store.wake, c)
 		}
