@@ -72,11 +72,15 @@ type plant struct {
 
 	// Of the migrator.
 	runs     map[schema.GroupResource]string
+	ran      []string // all that were begun
 	finished bool
 	result   error
 	doneAt   time.Time
 
 	events []string
+
+	// rolledOut is called for each configuration that settle rolls out.
+	rolledOut func(s *corev1.Secret)
 
 	preflight workload
 }
@@ -130,6 +134,7 @@ func (p *plant) StartableConfigSecrets(context.Context) ([]*corev1.Secret, error
 func (p *plant) EnsureMigration(_ context.Context, gr schema.GroupResource, key string) (bool, error, time.Time, error) {
 	if p.runs[gr] != key {
 		p.runs[gr] = key
+		p.ran = append(p.ran, gr.String()+" "+key)
 	}
 	return p.finished, p.result, p.doneAt, nil
 }
@@ -181,6 +186,9 @@ func (p *plant) settle() []string {
 		if s := p.managedSecret(); s != nil && (p.deployed == nil || !slices.Equal(s.Data[config.Configuration], p.deployed.Data[config.Configuration])) {
 			p.deployed = s
 			out = append(out, short(p.T, s))
+			if p.rolledOut != nil {
+				p.rolledOut(s)
+			}
 		}
 		p.clock.now = p.clock.now.Add(encryption.SettleTime)
 		if p.fingerprint() != before {
@@ -248,8 +256,25 @@ func short(t *testing.T, s *corev1.Secret) string {
 	t.Helper()
 	cfg := apiserverv1.EncryptionConfiguration{}
 	must(t, json.Unmarshal(s.Data[config.Configuration], &cfg))
+	return shortEntry(&cfg.Resources[len(cfg.Resources)-1])
+}
+
+// shortOf is short for any resource; none if it has no entry.
+func shortOf(t *testing.T, s *corev1.Secret, resource string) string {
+	t.Helper()
+	cfg := apiserverv1.EncryptionConfiguration{}
+	must(t, json.Unmarshal(s.Data[config.Configuration], &cfg))
+	for i := range cfg.Resources {
+		if cfg.Resources[i].Resources[0] == resource {
+			return shortEntry(&cfg.Resources[i])
+		}
+	}
+	return "none"
+}
+
+func shortEntry(entry *apiserverv1.ResourceConfiguration) string {
 	var out []string
-	for _, p := range cfg.Resources[len(cfg.Resources)-1].Providers {
+	for _, p := range entry.Providers {
 		switch {
 		case p.KMS != nil:
 			id, _, _ := strings.Cut(p.KMS.Name, "_")

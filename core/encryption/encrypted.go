@@ -3,6 +3,8 @@ package encryption
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -47,13 +49,12 @@ func encrypted(v *view) (status metav1.ConditionStatus, reason, message string) 
 	if len(v.stored) == 0 {
 		return metav1.ConditionFalse, ReasonDisabled, "Encryption is not enabled"
 	}
-	for i := range v.desired {
-		if r := &v.desired[i]; r.HasWriteKey() && r.Write.Mode == state.Identity {
+	for _, gr := range v.grs {
+		if r := v.desired.Find(gr); r != nil && r.HasWriteKey() && r.Write.Mode == state.Identity {
 			return decrypted(v, r.Write)
 		}
 	}
-	for i := range v.desired {
-		gr := v.desired[i].GroupResource
+	for _, gr := range v.grs {
 		r := v.current.Find(gr)
 		switch {
 		case r == nil, !r.HasWriteKey():
@@ -69,7 +70,7 @@ func encrypted(v *view) (status metav1.ConditionStatus, reason, message string) 
 
 // decrypted is the condition while k, of mode identity, writes.
 func decrypted(v *view, k *state.Key) (status metav1.ConditionStatus, reason, message string) {
-	if k.Migrated.HasAll(v.desired.Resources()) {
+	if k.Migrated.HasAll(v.grs) {
 		return metav1.ConditionFalse, ReasonDecryptionCompleted, "Nothing is encrypted any more"
 	}
 	return metav1.ConditionFalse, ReasonDecryptionInProgress, "Resources are being decrypted"
@@ -90,12 +91,10 @@ func rewritten(r *state.Resource) bool {
 }
 
 func list(v *view) string {
-	text := ""
-	for i := range v.desired {
-		if i > 0 {
-			text += ", "
-		}
-		text += v.desired[i].String()
+	names := make([]string, len(v.grs))
+	for i, gr := range v.grs {
+		names[i] = gr.String()
 	}
-	return text
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }

@@ -113,10 +113,12 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 // neededFor returns why a new key is needed; empty if none is.
 func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted state.Mode, v *view) (string, error) {
 	var reasons, short []string
-	all := v.desired.Resources()
 	for i := range v.desired {
 		r := &v.desired[i]
-		reason, err := need{wanted, policy, k.Clock.Now(), all}.newKey(r)
+		if v.leaves(r.GroupResource) {
+			continue
+		}
+		reason, err := need{wanted, policy, k.Clock.Now(), v.grs}.newKey(r)
 		if err != nil {
 			return "", err
 		}

@@ -3,8 +3,10 @@ package encryption
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
@@ -27,6 +29,31 @@ type view struct {
 
 	desired state.State
 	phase   state.Phase
+
+	// grs are the resources that should be encrypted. Current and desired may have
+	// more, which are about to leave.
+	grs []schema.GroupResource
+}
+
+// leaves reports whether a resource should be encrypted no longer.
+func (v *view) leaves(gr schema.GroupResource) bool { return !slices.Contains(v.grs, gr) }
+
+// newest returns the Secret of the newest key; nil if there is no key.
+func (v *view) newest() *storedKey {
+	if len(v.keys) == 0 {
+		return nil
+	}
+	return v.find(v.keys[0])
+}
+
+// find returns the Secret that has the very key; nil if none has.
+func (v *view) find(k state.Key) *storedKey {
+	for i := range v.stored {
+		if s := &v.stored[i]; s.err == nil && s.key.Equal(k) {
+			return s
+		}
+	}
+	return nil
 }
 
 // storedKey is a key Secret.
@@ -73,7 +100,10 @@ func (c *Component) look(ctx context.Context) (*view, error) {
 	}
 	v.keys = state.NewestFirst(v.keys)
 	v.current = v.current.Enriched(v.keys)
-	v.desired, v.phase = state.Desired(v.current, v.keys, c.Provider.EncryptedGRs())
+	if v.grs = c.Provider.EncryptedGRs(); len(v.grs) == 0 {
+		v.grs = v.current.Resources() // a configuration without resources is none
+	}
+	v.desired, v.phase = state.Desired(v.current, v.keys, v.grs)
 	return v, nil
 }
 

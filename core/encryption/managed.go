@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
@@ -31,7 +33,10 @@ var errLaterLeader = errors.New("a later leader has written it")
 // bring back a configuration that cannot read what is stored. It waits until the
 // policy's status remembers the ids of all keys. Keys are dropped only if no other
 // configuration is on its way. Where API servers have lost their configuration and
-// write as it comes, it forgets what was migrated, so that all is rewritten.
+// write as it comes, it forgets what was migrated, so that all is rewritten. A
+// resource that is to be encrypted no longer stays in the configuration until it is
+// decrypted, and what it was migrated to is forgotten, for it may come back. If
+// nothing is to be encrypted any more, the last configuration stays.
 func NewStateController(c *Component) kube.Controller {
 	s := &stateController{c}
 	r := &reconciler{Component: c, name: "EncryptionState", degraded: v1alpha1.StateDegraded, sync: s.sync}
@@ -56,10 +61,11 @@ func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionP
 	if v.deployed == nil && len(v.keys) == 0 {
 		return nil // Key begins
 	}
-	if v.deployed == nil {
-		if stripped, err := s.stripMigrated(ctx, v); err != nil || stripped {
-			return err
-		}
+	if len(v.desired) == 0 {
+		return nil // API servers would refuse it
+	}
+	if forgot, err := s.forget(ctx, v); err != nil || forgot {
+		return err
 	}
 	if int64(v.highestID()) > policy.Status.HighestKeyID {
 		return nil // Key remembers it first, which wakes us
@@ -73,24 +79,36 @@ func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionP
 	return s.write(ctx, stored, v)
 }
 
-// stripMigrated makes all keys forget what they were migrated for, and reports
-// whether some were.
-func (s *stateController) stripMigrated(ctx context.Context, v *view) (stripped bool, err error) {
+// forget makes keys forget what is no longer so, and reports whether there was
+// something; see [state.Outdated].
+func (s *stateController) forget(ctx context.Context, v *view) (forgot bool, err error) {
 	for i := range v.stored {
 		k := &v.stored[i]
-		if k.err != nil || len(k.key.Migrated.Resources) == 0 {
+		if k.err != nil {
 			continue
 		}
-		next := k.secret.DeepCopy()
-		if err := keysecret.SetMigrated(next, state.Migrated{}); err != nil {
-			return stripped, fmt.Errorf("forget what key %d is migrated for: %w", k.key.ID, err)
+		migrated, decrypted := state.Outdated(k.key, v.current, v.grs)
+		if len(migrated) == 0 && len(decrypted) == 0 {
+			continue
 		}
-		if err := s.Live.Update(ctx, next); err != nil {
-			return stripped, fmt.Errorf("forget in Secret %s/%s what is migrated: %w", next.Namespace, next.Name, err)
+		next := k.key
+		next.Migrated.Resources = less(next.Migrated.Resources, migrated)
+		next.Decrypted = less(next.Decrypted, decrypted)
+		o := k.secret.DeepCopy()
+		if err := errors.Join(keysecret.SetMigrated(o, next.Migrated), keysecret.SetDecrypted(o, next.Decrypted)); err != nil {
+			return forgot, fmt.Errorf("forget what key %d was migrated for: %w", k.key.ID, err)
 		}
-		stripped = true
+		if err := s.Live.Update(ctx, o); err != nil {
+			return forgot, fmt.Errorf("forget in Secret %s/%s what was migrated: %w", o.Namespace, o.Name, err)
+		}
+		forgot = true
 	}
-	return stripped, nil
+	return forgot, nil
+}
+
+// less returns grs without others.
+func less(grs, others []schema.GroupResource) []schema.GroupResource {
+	return slices.DeleteFunc(slices.Clone(grs), func(gr schema.GroupResource) bool { return slices.Contains(others, gr) })
 }
 
 // managedSecret returns the managed configuration; nil if there is none.

@@ -5,18 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
-	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/core/kube"
 )
@@ -31,16 +25,14 @@ const (
 	MigrationRetry = 5 * time.Minute
 )
 
-// conflictRetries is how often the Secret of a key is read and written again when
-// somebody else writes it too.
-const conflictRetries = 5
-
 // NewMigrationController returns the controller that has objects rewritten with the
 // key that API servers write with, and notes for which resources that is done.
 //
 // Ours: runs begin when all API servers have run the same for [SettleTime] without
 // a break, and a run during which they did not is void. What is noted is noted in
-// the Secret that has the very key.
+// the very Secret that was looked at before: if somebody has written it since, all
+// is looked at anew. Resources that are to be encrypted no longer are rewritten as
+// they are.
 func NewMigrationController(c *Component, migrator Migrator) kube.Controller {
 	m := &migrationController{Component: c, migrator: migrator, begun: map[schema.GroupResource]run{}}
 	r := &reconciler{
@@ -115,21 +107,19 @@ func (m *migrationController) migrate(ctx context.Context, v *view, out *outcome
 	}
 	var failed []error
 	var migrating []string
-	for i := range v.current {
-		r := &v.current[i]
-		if !r.HasWriteKey() || r.Write.Migrated.Has(r.GroupResource) {
-			continue
-		}
+	for _, j := range jobs(v) {
 		if wait := SettleTime - m.Clock.Since(m.since); wait > 0 {
 			out.after = wait
 			continue
 		}
-		done, err := m.resource(ctx, r)
+		progress, err := m.resource(ctx, v, j)
 		switch {
 		case err != nil:
-			failed = append(failed, fmt.Errorf("migrate %s to key %d: %w", r.GroupResource, r.Write.ID, err))
-		case !done:
-			migrating = append(migrating, display(r.GroupResource))
+			failed = append(failed, fmt.Errorf("migrate %s to %s: %w", j.gr, j.to(), err))
+		case progress == busy:
+			migrating = append(migrating, display(j.gr))
+		case progress == overtaken:
+			out.after = noteRetry
 		}
 	}
 	if len(migrating) > 0 {
@@ -148,71 +138,33 @@ func display(gr schema.GroupResource) string {
 	return group + "/" + gr.Resource
 }
 
-// resource goes on with the run for one resource, and reports whether it is done.
-func (m *migrationController) resource(ctx context.Context, r *state.Resource) (done bool, err error) {
-	gr := r.GroupResource
-	mine := run{key: strconv.FormatUint(r.Write.ID, 10), since: m.since}
-	if m.begun[gr] != mine { // of another configuration, or of a process before this one
-		if err := m.migrator.PruneMigration(ctx, gr); err != nil {
-			return false, fmt.Errorf("end the run before: %w", err)
+// resource goes on with the run for one resource.
+func (m *migrationController) resource(ctx context.Context, v *view, j job) (progress, error) {
+	mine := run{key: j.run, since: m.since}
+	if m.begun[j.gr] != mine { // of another configuration, or of a process before this one
+		if err := m.migrator.PruneMigration(ctx, j.gr); err != nil {
+			return busy, fmt.Errorf("end the run before: %w", err)
 		}
-		m.begun[gr] = mine
+		m.begun[j.gr] = mine
 	}
-	finished, result, at, err := m.migrator.EnsureMigration(ctx, gr, mine.key)
+	finished, result, at, err := m.migrator.EnsureMigration(ctx, j.gr, mine.key)
 	if err != nil {
-		return false, err
+		return busy, err
 	}
 	if finished && result != nil && m.Clock.Since(at) > MigrationRetry {
-		if err := m.migrator.PruneMigration(ctx, gr); err != nil {
-			return false, fmt.Errorf("end the run that failed: %w", err)
+		if err := m.migrator.PruneMigration(ctx, j.gr); err != nil {
+			return busy, fmt.Errorf("end the run that failed: %w", err)
 		}
-		if finished, result, _, err = m.migrator.EnsureMigration(ctx, gr, mine.key); err != nil {
-			return false, err
+		if finished, result, _, err = m.migrator.EnsureMigration(ctx, j.gr, mine.key); err != nil {
+			return busy, err
 		}
 	}
 	switch {
 	case !finished:
-		return false, nil
+		return busy, nil
 	case result != nil:
-		return false, result
+		return busy, result
 	default:
-		return true, m.note(ctx, r)
-	}
-}
-
-var errOtherKey = errors.New("it holds another key now")
-
-// note writes into the Secret of a resource's write key that the resource has been
-// rewritten with it.
-func (m *migrationController) note(ctx context.Context, r *state.Resource) error {
-	name := client.ObjectKey{Namespace: m.Namespace, Name: keysecret.Name(m.Name, r.Write.ID)}
-	for attempt := 0; ; attempt++ {
-		s := &corev1.Secret{}
-		if err := m.Live.Get(ctx, name, s); err != nil {
-			return fmt.Errorf("get Secret %s: %w", name, err)
-		}
-		key, err := keysecret.Decode(s)
-		switch {
-		case err != nil:
-			return err
-		case !key.Equal(*r.Write):
-			return fmt.Errorf("note in Secret %s that %s is migrated: %w", name, r.GroupResource, errOtherKey)
-		case key.Migrated.Has(r.GroupResource) && !key.Migrated.Time.IsZero():
-			return nil
-		case !key.Migrated.Has(r.GroupResource):
-			key.Migrated.Resources = append(key.Migrated.Resources, r.GroupResource)
-		}
-		key.Migrated.Time = m.Clock.Now()
-		if err := keysecret.SetMigrated(s, key.Migrated); err != nil {
-			return fmt.Errorf("note in Secret %s that %s is migrated: %w", name, r.GroupResource, err)
-		}
-		err = m.Live.Update(ctx, s)
-		if apierrors.IsConflict(err) && attempt < conflictRetries {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("update Secret %s: %w", name, err)
-		}
-		return nil
+		return m.note(ctx, v, j)
 	}
 }

@@ -174,6 +174,11 @@ func firstSafe(stored []storedRevision) (int64, error) {
 // compatible reports whether API servers that run a and b can read what the other
 // writes, and a all that b must be able to read.
 func compatible(a, b state.State) bool {
+	for i := range a { // without an entry, nothing is read that is encrypted
+		if b.Find(a[i].GroupResource) == nil && !a[i].Plainly() {
+			return false
+		}
+	}
 	for i := range b {
 		r := a.Find(b[i].GroupResource)
 		if r == nil {

@@ -19,13 +19,14 @@ import (
 	"github.com/seedbed-sim/seedbed/core/secret"
 )
 
-// Entries of the data of a configuration's Secret. The latter three end in the id of
-// a KMS key.
+// Entries of the data of a configuration's Secret. All but the first end in the id
+// of a KMS key.
 const (
 	Configuration = "encryption-config"
 	Plugin        = "kms-plugin-config-"
 	PluginSecret  = "kms-plugin-secret-"    //nolint:gosec // a name
 	PluginMap     = "kms-plugin-configmap-" // of a ConfigMap
+	PluginVersion = "kms-plugin-version-"   // of changes in place; not there before the first
 )
 
 const warning = "WARNING: DO NOT EDIT. Altering this Secret makes encrypted data unreadable, or keeps API servers from starting."
@@ -85,6 +86,9 @@ func addPlugin(data map[string][]byte, k state.Key) error {
 	}
 	id := strconv.FormatUint(k.ID, 10)
 	entries := map[string][]byte{Plugin + id: []byte(k.KMS.Plugin)}
+	if k.KMS.Version > 0 {
+		entries[PluginVersion+id] = strconv.AppendInt(nil, k.KMS.Version, 10)
+	}
 	for _, ref := range state.References(k.KMS.Secrets) {
 		entries[PluginSecret+ref.String()+"-"+id] = k.KMS.Secrets[ref].Reveal()
 	}
@@ -163,8 +167,15 @@ func plugins(data map[string][]byte) (map[uint64]*state.KMSData, error) {
 			p = &state.KMSData{Secrets: map[state.Reference]secret.Bytes{}, ConfigMaps: map[state.Reference]string{}}
 			all[id] = p
 		}
-		if prefix == Plugin {
+		switch prefix {
+		case Plugin:
 			p.Plugin = string(data[entry])
+			continue
+		case PluginVersion:
+			var err error
+			if p.Version, err = strconv.ParseInt(string(data[entry]), 10, 64); err != nil {
+				return nil, fmt.Errorf("the entry %s is no number", entry)
+			}
 			continue
 		}
 		ref, err := keysecret.ParseReference(strings.TrimSuffix(name, entry[i:]))
@@ -181,7 +192,7 @@ func plugins(data map[string][]byte) (map[uint64]*state.KMSData, error) {
 }
 
 func prefixOf(entry string) (prefix, rest string) {
-	for _, prefix := range []string{Plugin, PluginSecret, PluginMap} {
+	for _, prefix := range []string{Plugin, PluginSecret, PluginMap, PluginVersion} {
 		if rest, ok := strings.CutPrefix(entry, prefix); ok {
 			return prefix, rest
 		}

@@ -1,17 +1,15 @@
 package keysecret
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/secret"
@@ -35,6 +33,18 @@ const (
 	ExternalReason    = Domain + "/external-reason"
 	MigratedTimestamp = Domain + "/migrated-timestamp" // RFC 3339
 	MigratedResources = Domain + "/migrated-resources" // JSON
+
+	// DecryptedResources are those written as they are while this was the newest key.
+	DecryptedResources = Domain + "/decrypted-resources" // JSON
+
+	// How far objects have come with the keys that a KMS plugin keeps.
+	ConvergedID         = Domain + "/converged-id"
+	ConvergedSince      = Domain + "/converged-since" // RFC 3339
+	TargetRemoteKeyID   = Domain + "/target-remote-key-id"
+	MigratedRemoteKeyID = Domain + "/migrated-remote-key-id"
+
+	// PluginVersion counts the changes in place of a KMS plugin.
+	PluginVersion = Domain + "/kms-plugin-version"
 )
 
 // Entries of the data.
@@ -53,14 +63,6 @@ func Name(component string, id uint64) string {
 	return fmt.Sprintf("encryption-key-%s-%d", component, id)
 }
 
-// migrated is the form of the annotation MigratedResources.
-type migrated struct {
-	Resources []resource `json:"resources"`
-}
-
-// resource has the names that Go's encoder gives a schema.GroupResource.
-type resource struct{ Group, Resource string }
-
 // Encode returns k as a Secret in a namespace.
 func Encode(k state.Key, component, namespace string) (*corev1.Secret, error) {
 	s := &corev1.Secret{
@@ -78,55 +80,26 @@ func Encode(k state.Key, component, namespace string) (*corev1.Secret, error) {
 			s.Annotations[name] = text
 		}
 	}
-	if k.KMS != nil {
-		s.Data[KMSProvider], s.Data[KMSPlugin] = []byte(k.KMS.Provider), []byte(k.KMS.Plugin)
-		for _, ref := range state.References(k.KMS.Secrets) {
-			s.Data[KMSSecret+ref.String()] = k.KMS.Secrets[ref].Reveal()
-		}
-		for _, ref := range state.References(k.KMS.ConfigMaps) {
-			s.Data[KMSConfigMap+ref.String()] = []byte(k.KMS.ConfigMaps[ref])
-		}
-	}
+	SetKMS(s, k.KMS)
+	SetKEK(s, k.KEK)
 	if err := SetMigrated(s, k.Migrated); err != nil {
+		return nil, fmt.Errorf("encode key %d: %w", k.ID, err)
+	}
+	if err := SetDecrypted(s, k.Decrypted); err != nil {
 		return nil, fmt.Errorf("encode key %d: %w", k.ID, err)
 	}
 	return s, nil
 }
 
-// SetMigrated writes m into the annotations of a key's Secret. What is not known has
-// no annotation.
-func SetMigrated(s *corev1.Secret, m state.Migrated) error {
-	delete(s.Annotations, MigratedTimestamp)
-	delete(s.Annotations, MigratedResources)
-	if len(m.Resources) == 0 {
-		return nil
-	}
-	var form migrated
-	for _, gr := range m.Resources {
-		form.Resources = append(form.Resources, resource(gr))
-	}
-	text, err := json.Marshal(form)
-	if err != nil {
-		return fmt.Errorf("encode migrated resources: %w", err)
-	}
-	if s.Annotations == nil {
-		s.Annotations = map[string]string{}
-	}
-	s.Annotations[MigratedResources] = string(text)
-	if !m.Time.IsZero() {
-		s.Annotations[MigratedTimestamp] = m.Time.UTC().Format(time.RFC3339)
-	}
-	return nil
-}
-
 // Problems of Secrets that are no keys. None shows any of the data.
 var (
-	errNoID         = errors.New("the name ends in no number")
-	errNoMaterial   = errors.New("the entry " + Material + " is missing or empty")
-	errNoKMS        = errors.New("a KMS key needs the entries " + KMSProvider + " and " + KMSPlugin)
-	errNoReference  = errors.New("expected the name of an object, an underscore and the name of an entry")
-	errWrongSize    = errors.New("the material has the wrong size")
-	errMigratedJSON = errors.New("the annotation " + MigratedResources + " is not the JSON that it should be")
+	errNoID        = errors.New("the name ends in no number")
+	errNoMaterial  = errors.New("the entry " + Material + " is missing or empty")
+	errNoKMS       = errors.New("a KMS key needs the entries " + KMSProvider + " and " + KMSPlugin)
+	errNoReference = errors.New("expected the name of an object, an underscore and the name of an entry")
+	errWrongSize   = errors.New("the material has the wrong size")
+	errNotJSON     = errors.New("it is not the JSON that it should be")
+	errVersion     = errors.New("the annotation " + PluginVersion + " is no number")
 )
 
 // Decode returns the key in a Secret. It is backed.
@@ -157,8 +130,14 @@ func decode(s *corev1.Secret) (state.Key, error) {
 	if k.Migrated, err = decodeMigrated(s); err != nil {
 		return state.Key{}, err
 	}
+	if k.Decrypted, err = decodeResources(s, DecryptedResources); err != nil {
+		return state.Key{}, err
+	}
 	if k.Mode == state.KMS {
 		if k.KMS, err = decodeKMS(s); err != nil {
+			return state.Key{}, err
+		}
+		if k.KEK, err = decodeKEK(s); err != nil {
 			return state.Key{}, err
 		}
 	}
@@ -183,35 +162,18 @@ func checkMaterial(k *state.Key) error {
 	}
 }
 
-func decodeMigrated(s *corev1.Secret) (state.Migrated, error) {
-	var m state.Migrated
-	if text, ok := s.Annotations[MigratedTimestamp]; ok {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return m, fmt.Errorf("the annotation %s, %q, is no time in the form %s", MigratedTimestamp, text, time.RFC3339)
-		}
-		m.Time = at
-	}
-	text, ok := s.Annotations[MigratedResources]
-	if !ok {
-		return m, nil
-	}
-	var form migrated
-	if err := json.Unmarshal([]byte(text), &form); err != nil {
-		return m, fmt.Errorf("%w: %w", errMigratedJSON, err)
-	}
-	for _, r := range form.Resources {
-		m.Resources = append(m.Resources, schema.GroupResource(r))
-	}
-	return m, nil
-}
-
 func decodeKMS(s *corev1.Secret) (*state.KMSData, error) {
 	provider, plugin := string(s.Data[KMSProvider]), string(s.Data[KMSPlugin])
 	if provider == "" || plugin == "" {
 		return nil, errNoKMS
 	}
 	data := &state.KMSData{Provider: provider, Plugin: plugin}
+	if text, ok := s.Annotations[PluginVersion]; ok {
+		var err error
+		if data.Version, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, errVersion
+		}
+	}
 	for _, entry := range slices.Sorted(maps.Keys(s.Data)) {
 		var ref state.Reference
 		var err error

@@ -33,10 +33,12 @@ func kmsKey() state.Key {
 	return state.Key{
 		ID: 8, Mode: state.KMS, Material: state.NoMaterial(), Backed: true,
 		KMS: &state.KMSData{
-			Provider: `{"kind":"EncryptionConfiguration"}`, Plugin: `{"vault":{}}`,
+			Version: 3, Provider: `{"kind":"EncryptionConfiguration"}`, Plugin: `{"vault":{}}`,
 			Secrets:    map[state.Reference]secret.Bytes{ref("vault", "role-id"): secret.New([]byte("r")), ref("vault", "secret_id"): secret.New([]byte("s"))},
 			ConfigMaps: map[state.Reference]string{ref("ca", "ca-bundle.crt"): "PEM"},
 		},
+		Decrypted: []schema.GroupResource{{Resource: "configmaps"}},
+		KEK:       state.KEK{Converged: "v3", Since: time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC), Target: "v2", Migrated: "v1"},
 	}
 }
 
@@ -106,7 +108,7 @@ func TestWhatIsNoKey(t *testing.T) {
 		{"bad time", edit(aesKey(), func(s *corev1.Secret) { s.Annotations[keysecret.MigratedTimestamp] = "yesterday" }),
 			name + `the annotation encryption.seedbed.dev/migrated-timestamp, "yesterday", is no time in the form 2006-01-02T15:04:05Z07:00`},
 		{"bad resources", edit(aesKey(), func(s *corev1.Secret) { s.Annotations[keysecret.MigratedResources] = "secrets" }),
-			name + "the annotation encryption.seedbed.dev/migrated-resources is not the JSON that it should be: invalid character 's' looking for beginning of value"},
+			name + "the annotation encryption.seedbed.dev/migrated-resources: it is not the JSON that it should be: invalid character 's' looking for beginning of value"},
 		{"KMS without its plugin", edit(kmsKey(), func(s *corev1.Secret) { delete(s.Data, keysecret.KMSPlugin) }),
 			"secret ns/encryption-key-apiserver-8 holds no valid encryption key: a KMS key needs the entries encryption.seedbed.dev-kms-encryption-config and encryption.seedbed.dev-kms-plugin-config"},
 		{"half a reference", edit(kmsKey(), func(s *corev1.Secret) { s.Data[keysecret.KMSSecret+"vault"] = []byte("hush") }),

@@ -34,26 +34,55 @@ const (
 // Desired returns the configuration that should be deployed when all API servers
 // run current, and which phase that is. Current is nil if they run none; its keys
 // are those of the configuration, enriched or not. Keys are backed. Grs are the
-// resources that should be encrypted.
+// resources that should be encrypted; if there are none, current stays.
 //
-// The result differs from current in at most one of three ways: keys are read
-// that were not, another key writes, or keys are read no longer. An API server
-// that runs the one can therefore read what another writes that runs the other.
+// For each resource the result differs from current in at most one of three ways:
+// keys are read that were not, another key writes, or keys are read no longer. An
+// API server that runs the one can therefore read what another writes that runs the
+// other.
+//
+// A resource that should be encrypted no longer leaves by steps of its own, beside
+// those of the others: first its objects are written as they are, with all its keys
+// still read, then all are rewritten so, and only then its entry goes. Without an
+// entry an API server refuses what is encrypted.
 func Desired(current State, keys []Key, grs []schema.GroupResource) (State, Phase) {
 	keys = NewestFirst(keys)
-	next := current.Enriched(keys).restricted(grs)
+	next := current.Enriched(keys)
+	if len(grs) == 0 {
+		return next, Settled
+	}
+	leaving := next.without(grs)
+	if len(current) == 0 {
+		leaving = abandoned(keys, grs)
+	}
+	next = next.restricted(grs)
+	if leaving.writePlainly() {
+		return next.and(leaving), Writing
+	}
+	if gone := leaving.drop(keys); len(gone) < len(leaving) {
+		return next.and(gone), Pruning
+	}
+	next, phase := stay(next, current.Resources(), keys)
+	return next.and(leaving), phase
+}
+
+// stay is Desired for the resources that should be encrypted.
+func stay(next State, current []schema.GroupResource, keys []Key) (State, Phase) {
 	if len(keys) == 0 {
 		return next, Waiting
 	}
-	configured := current.Resources()
-	if len(configured) == 0 {
-		configured = grs // anything may have been written with any key
+	write := keys[0]
+	if next.rewritesWithin(write) {
+		return next, Migrating
+	}
+	configured := slices.DeleteFunc(slices.Clone(current), func(gr schema.GroupResource) bool { return next.Find(gr) == nil })
+	if len(current) == 0 {
+		configured = next.Resources() // anything may have been written with any key
 	}
 	expected := Retained(configured, keys)
 	if next.read(expected) || next.newestReadIsUnbacked() {
 		return next, Reading
 	}
-	write := keys[0]
 	if next.write(write) {
 		return next, Writing
 	}
@@ -64,6 +93,14 @@ func Desired(current State, keys []Key, grs []schema.GroupResource) (State, Phas
 		return next, Pruning
 	}
 	return next, Settled
+}
+
+// rewritesWithin reports whether the objects are being rewritten with another key
+// of the plugin's own, under a key that is not the newest: the newest waits.
+func (s State) rewritesWithin(newest Key) bool {
+	return slices.ContainsFunc(s, func(r Resource) bool {
+		return r.HasWriteKey() && r.Write.Backed && !r.Write.Equal(newest) && r.Write.KEK.Pending()
+	})
 }
 
 // Retained returns the keys that objects of grs may be encrypted with, of keys,

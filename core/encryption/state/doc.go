@@ -4,6 +4,7 @@
 //	key.go      a key, and what has become of it
 //	state.go    which keys write and read each resource
 //	desired.go  the next state
+//	leaving.go  what becomes of resources that should be encrypted no longer
 //
 // Data flow one way. Secrets and the deployed configuration are read into keys
 // and a [State] by the packages that know their formats; [Desired] says which

@@ -61,6 +61,10 @@ type Key struct {
 
 	Migrated Migrated
 
+	// Decrypted are resources all of whose objects have been written as they are
+	// while this was the newest key: those that should be encrypted no longer.
+	Decrypted []schema.GroupResource
+
 	// InternalReason says, for people, why the key was made.
 	InternalReason string
 
@@ -70,7 +74,27 @@ type Key struct {
 	// KMS is what the plugin of a key of that mode needs; nil for other modes, and
 	// where it is not known.
 	KMS *KMSData
+
+	// KEK is how far the objects have come with the key that the plugin keeps.
+	KEK KEK
 }
+
+// KEK is a key that a KMS plugin keeps, by the ids that it gives to it. Whoever keeps
+// it rotates it; then the plugin gives another id, and objects are rewritten under
+// the same key of ours. Empty ids are not known.
+type KEK struct {
+	// Converged is the id that all API servers were last seen to have, and Since when
+	// that was first seen.
+	Converged string
+	Since     time.Time
+
+	// Target is the id that objects are to be written with, Migrated the one that
+	// all are known to be written with.
+	Target, Migrated string
+}
+
+// Pending reports whether objects are yet to be rewritten.
+func (k KEK) Pending() bool { return k.Target != "" && k.Target != k.Migrated }
 
 // Equal reports whether k and o are the same key. What has become of it since
 // does not matter.
@@ -98,6 +122,9 @@ func (m Migrated) HasAll(grs []schema.GroupResource) bool {
 
 // KMSData is what a KMS key needs beside its name.
 type KMSData struct {
+	// Version counts the changes in place; it only grows.
+	Version int64
+
 	// Provider is the KMS provider, as JSON: an EncryptionConfiguration with that
 	// provider alone.
 	Provider string
@@ -125,7 +152,7 @@ func References[V any](m map[Reference]V) []Reference {
 	})
 }
 
-// Equal reports whether a plugin would find the same in both.
+// Equal reports whether a plugin would find the same in both, of whatever version.
 func (d *KMSData) Equal(o *KMSData) bool {
 	if d == nil || o == nil {
 		return d == o
