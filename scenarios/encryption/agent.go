@@ -81,6 +81,7 @@ func (n *node) bring(ctx context.Context, env *cluster.Env) error {
 		return err
 	}
 	env.Event("roll out", n.name, uint64(latest), fmt.Sprintf("gives its API server revision %d", latest))
+	n.state.learnRaw(s.Data[config.Configuration])
 	n.images = append(n.images, map[string][]byte{file: s.Data[config.Configuration], manifestPath: raw, "revision": []byte(fmt.Sprint(latest))})
 	n.wake()
 	return nil

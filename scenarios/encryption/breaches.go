@@ -37,6 +37,7 @@ func always(name, meaning string, look func(*State) error) scenarios.Property {
 			if err := s.breaches[name]; err != nil {
 				return err
 			}
+			s.look()
 			return look(s)
 		}}
 	})

@@ -202,7 +202,7 @@ func harmRevisionDeleted(s *State, draw *engine.Stream) (string, error) {
 
 func harmNodeLost(s *State, draw *engine.Stream) (string, error) {
 	n, d := pick(draw, s.nodes), draw.Duration(engine.Dist{Min: 10 * time.Second, Mean: 10 * time.Minute, Max: 2 * time.Hour})
-	if s.up() <= 1 && n.server.started {
+	if s.up() <= 1 && n.server.answers() {
 		return "", nil // somebody has to be asked
 	}
 	n.node.Restart(d)
@@ -211,7 +211,7 @@ func harmNodeLost(s *State, draw *engine.Stream) (string, error) {
 
 func harmServerKilled(s *State, draw *engine.Stream) (string, error) {
 	n := pick(draw, s.nodes)
-	if s.up() <= 1 && n.server.started {
+	if s.up() <= 1 && n.server.answers() {
 		return "", nil
 	}
 	n.process.Crash()
@@ -220,7 +220,7 @@ func harmServerKilled(s *State, draw *engine.Stream) (string, error) {
 
 func harmDiskRestored(s *State, draw *engine.Stream) (string, error) {
 	n := pick(draw, s.nodes)
-	if s.up() <= 1 && n.server.started {
+	if s.up() <= 1 && n.server.answers() {
 		return "", nil
 	}
 	return n.restore(draw.Intn(3))
@@ -257,7 +257,7 @@ func harmLeaderKilled(s *State, _ *engine.Stream) (string, error) {
 func (s *State) up() int {
 	n := 0
 	for _, node := range s.nodes {
-		if node.server.started {
+		if node.server.answers() {
 			n++
 		}
 	}

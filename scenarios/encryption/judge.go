@@ -15,6 +15,7 @@ import (
 
 // judgeManaged judges a managed configuration that controllers write.
 func (s *State) judgeManaged(before, now *managedVersion) {
+	s.look()
 	if now.problem != nil {
 		s.breaks(configsValid, fmt.Errorf("the controllers write a configuration that they cannot read themselves: %w", now.problem))
 		return
@@ -31,12 +32,12 @@ func (s *State) judgeManaged(before, now *managedVersion) {
 // judgeStep compares a configuration with those that API servers have loaded.
 func (s *State) judgeStep(now *managedVersion) {
 	for _, n := range s.nodes {
-		if !n.server.started {
+		if !n.server.answers() {
 			continue
 		}
 		for i := range now.config {
 			next := &now.config[i]
-			have := find(n.server.loaded, next.GroupResource)
+			have := find(n.server.loaded(), next.GroupResource)
 			if err := judgeResource(have, next); err != nil {
 				s.breaks(oneStep, fmt.Errorf("%s runs with %s for %s, and what is to follow is %s: %w", n.name, order(have), next.GroupResource, order(next), err))
 			}
@@ -129,8 +130,8 @@ func (s *State) isNewest(k state.Key) bool {
 // holds no key any more: then another is made whatever there is.
 func (s *State) lostNewest() bool {
 	for _, n := range s.nodes {
-		for i := range n.server.loaded {
-			if r := &n.server.loaded[i]; n.server.started && len(r.Read) > 0 && !contains(s.history.keys(), r.Read[0]) {
+		for i := range n.server.loaded() {
+			if r := &n.server.loaded()[i]; n.server.answers() && len(r.Read) > 0 && !contains(s.history.keys(), r.Read[0]) {
 				return true
 			}
 		}
@@ -145,12 +146,12 @@ func (s *State) lastResources() []schema.GroupResource { return s.history.last()
 func (s *State) backedReaders() int {
 	most := 0
 	for _, n := range s.nodes {
-		if !n.server.started {
+		if !n.server.answers() {
 			continue
 		}
-		for i := range n.server.loaded {
+		for i := range n.server.loaded() {
 			count := 0
-			for _, k := range n.server.loaded[i].Read {
+			for _, k := range n.server.loaded()[i].Read {
 				if contains(s.history.keys(), k) {
 					count++
 				}
@@ -192,7 +193,7 @@ func (s *State) user(k state.Key) string {
 		}
 	}
 	for _, n := range s.nodes {
-		if n.server.started && contains(n.server.loaded.ReadKeys(), k) {
+		if n.server.answers() && contains(n.server.loaded().ReadKeys(), k) {
 			return "the API server on " + n.name
 		}
 	}
@@ -251,10 +252,10 @@ func sameWriter(a, b state.Key) bool {
 func (s *State) writtenBy(gr schema.GroupResource) uniform {
 	var u uniform
 	for _, n := range s.nodes {
-		if !n.server.started {
+		if !n.server.answers() {
 			continue
 		}
-		k := writer(find(n.server.loaded, gr))
+		k := writer(find(n.server.loaded(), gr))
 		if u.all && !sameWriter(u.key, k) {
 			return uniform{}
 		}

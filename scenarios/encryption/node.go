@@ -64,7 +64,7 @@ func (n *node) run(ctx context.Context, env *cluster.Env) {
 	for first := env.Incarnation == 1; ctx.Err() == nil; first = false {
 		m, err := readManifest(ctx, files)
 		if err == nil {
-			err = n.start(ctx, env, files, m, first)
+			err = n.start(ctx, env, m, first)
 		}
 		if err != nil {
 			n.refused = err.Error()
@@ -73,10 +73,7 @@ func (n *node) run(ctx context.Context, env *cluster.Env) {
 		}
 		n.refused = ""
 		for same := true; same; {
-			if n.changed.Wait(ctx) != nil {
-				return
-			}
-			if env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Notice))) != nil {
+			if n.probe(ctx, env) != nil {
 				return
 			}
 			next, err := readManifest(ctx, files)
@@ -86,29 +83,55 @@ func (n *node) run(ctx context.Context, env *cluster.Env) {
 	}
 }
 
+// probe asks the API server whether it is ready until the manifest has changed, which
+// is noticed a while later.
+func (n *node) probe(ctx context.Context, env *cluster.Env) error {
+	for {
+		period := probeStarting
+		if ready := n.server.instance.Readyz() == nil; ready != n.ready {
+			n.setReady(ready)
+		}
+		if n.ready && !n.server.usesKMS() {
+			if err := n.changed.Wait(ctx); err != nil {
+				return err
+			}
+			return env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Notice)))
+		}
+		if n.ready {
+			period = probePeriod
+		}
+		wait, cancel := env.Clock.WithTimeout(ctx, period)
+		err := n.changed.Wait(wait)
+		cancel()
+		switch {
+		case err == nil:
+			return env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Notice)))
+		case ctx.Err() != nil:
+			return err
+		}
+	}
+}
+
+// Times between two probes of a kubelet.
+const (
+	probeStarting = time.Second
+	probePeriod   = 10 * time.Second
+)
+
 // start starts the API server and tells of it by the mirror Pod.
-func (n *node) start(ctx context.Context, env *cluster.Env, files disk.FS, m manifest, first bool) error {
+func (n *node) start(ctx context.Context, env *cluster.Env, m manifest, first bool) error {
+	if first {
+		return nil // it runs already
+	}
 	n.deletePod()
 	n.createPod(m)
 	if err := n.state.mayStart(ctx, n, m); err != nil {
 		return err
 	}
-	var raw []byte
-	if m.Config != "" {
-		var err error
-		if raw, err = files.ReadFile(ctx, m.Config); err != nil {
-			return fmt.Errorf("read the encryption configuration: %w", err)
-		}
-	}
-	if !first {
-		if err := env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Boot))); err != nil {
-			return err
-		}
-	}
-	if err := n.server.start(ctx, m.Revision, raw); err != nil {
+	if err := env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Boot))); err != nil {
 		return err
 	}
-	n.setReady(true)
+	n.server.start(m)
 	return nil
 }
 
@@ -174,7 +197,7 @@ func (n *node) setReady(ready bool) {
 	pod.Status.Phase = corev1.PodPending
 	if ready {
 		status, pod.Status.Phase = corev1.ConditionTrue, corev1.PodRunning
-	} else if n.server.started {
+	} else if n.server.answers() {
 		pod.Status.Phase = corev1.PodRunning
 	}
 	now := metav1.NewTime(n.state.world.Engine().Now())

@@ -38,12 +38,12 @@ func properties() []scenarios.Property {
 func (s *State) everythingReadable() error {
 	for _, gr := range s.resources {
 		for _, o := range s.stored(gr) {
-			if !o.key.Exists() {
+			if o.plain() {
 				continue
 			}
 			for _, n := range s.nodes {
-				if n.server.started && !contains(find(n.server.loaded, gr).Read, o.key) {
-					return fmt.Errorf("%s is %s, and the API server on %s, with %s, cannot read it", o.name, o.how(), n.name, order(find(n.server.loaded, gr)))
+				if n.server.answers() && !o.readBy(find(n.server.loaded(), gr).Read) {
+					return fmt.Errorf("%s is %s, and the API server on %s, with %s, cannot read it", o.name, o.how(), n.name, order(find(n.server.loaded(), gr)))
 				}
 			}
 		}
@@ -54,17 +54,17 @@ func (s *State) everythingReadable() error {
 // mutuallyReadable is I2.
 func (s *State) mutuallyReadable() error {
 	for _, a := range s.nodes {
-		if !a.server.started {
+		if !a.server.answers() {
 			continue
 		}
 		for _, gr := range s.resources {
-			w := writer(find(a.server.loaded, gr))
+			w := writer(find(a.server.loaded(), gr))
 			if !w.Exists() {
 				continue
 			}
 			for _, b := range s.nodes {
-				if b.server.started && !contains(find(b.server.loaded, gr).Read, w) {
-					return fmt.Errorf("the API server on %s writes %s with %s, and that on %s reads with %s", a.name, gr, keyName(w), b.name, order(find(b.server.loaded, gr)))
+				if b.server.answers() && !contains(find(b.server.loaded(), gr).Read, w) {
+					return fmt.Errorf("the API server on %s writes %s with %s, and that on %s reads with %s", a.name, gr, keyName(w), b.name, order(find(b.server.loaded(), gr)))
 				}
 			}
 		}
@@ -131,7 +131,7 @@ func (s *State) plainAgain() error {
 	}
 	for _, gr := range s.resources {
 		for _, o := range s.stored(gr) {
-			if o.key.Exists() {
+			if !o.plain() {
 				return fmt.Errorf("%s is %s", o.name, o.how())
 			}
 		}

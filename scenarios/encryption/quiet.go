@@ -37,7 +37,6 @@ func (s *State) leads(env *cluster.Env, epoch int64) {
 func (s *State) judgePolicy(_, _ *v1alpha1.EncryptionPolicy) {}
 
 func (s *State) learnConfig(*corev1.Secret) {}
-func (s *State) learnRaw([]byte)            {}
 func (s *State) shown(string, string)       {}
 
 // learnKey notes what an id stands for, when it is first seen.

@@ -9,36 +9,65 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
-// server is an API server of the cluster, with what it has loaded.
+// server is an API server of the cluster.
 type server struct {
 	state    *State
 	instance *cluster.Instance
-
-	started  bool // it answers, be it that it drains
-	revision int64
-	raw      []byte      // the configuration that it has loaded; nil for none
-	loaded   state.State // what raw says
+	revision int64 // that it was started with
+	seen     seenServer
 }
 
-// start loads a configuration and answers from now on.
-func (v *server) start(ctx context.Context, revision int64, raw []byte) error {
-	if err := v.load(ctx, raw); err != nil {
-		return err
-	}
-	v.revision, v.started = revision, true
+// seenServer is what was seen of a server last.
+type seenServer struct {
+	answers bool
+	hash    string
+	loaded  state.State
+}
+
+// answers reports whether the API server answers, be it that it drains.
+func (v *server) answers() bool { return !v.instance.Down() }
+
+// loaded is the configuration that the API server has loaded; nil for none.
+func (v *server) loaded() state.State { return v.seen.loaded }
+
+// start starts the process with a revision. It answers some time later, if it can load
+// the configuration.
+func (v *server) start(m manifest) {
+	v.revision = m.Revision
+	v.instance.SetEncryption(cluster.EncryptionFlags{ProviderConfig: m.Config, Watched: true})
 	v.instance.Start()
-	v.state.serversChanged()
-	return nil
+}
+
+// usesKMS reports whether the server needs KMS plugins.
+func (v *server) usesKMS() bool {
+	for _, k := range v.loaded().ReadKeys() {
+		if k.Mode == state.KMS {
+			return true
+		}
+	}
+	return false
 }
 
 // stop ends the API server.
-func (v *server) stop() {
-	if !v.started {
-		return
+func (v *server) stop() { v.instance.Stop() }
+
+// look looks at the API servers whenever something has changed.
+func (s *State) look() {
+	changed := false
+	for _, n := range s.nodes {
+		v := n.server
+		now := seenServer{answers: v.answers()}
+		if l := v.instance.Encryption(); l != nil && now.answers {
+			now.hash = l.Info().Hash
+		}
+		if now.answers != v.seen.answers || now.hash != v.seen.hash {
+			now.loaded = s.configs[now.hash]
+			v.seen, changed = now, true
+		}
 	}
-	v.started = false
-	v.instance.Stop()
-	v.state.serversChanged()
+	if changed {
+		s.serversChanged()
+	}
 }
 
 var errNoServer = errors.New("no API server answers")
@@ -47,7 +76,6 @@ var errNoServer = errors.New("no API server answers")
 type direct struct {
 	state  *State
 	choose func() *apiserver.Server
-	user   string
 }
 
 // Call implements apiserver.Caller.
@@ -55,9 +83,6 @@ func (d direct) Call(_ context.Context, req *apiserver.Request) (*apiserver.Resp
 	server := d.choose()
 	if server == nil {
 		return nil, errNoServer
-	}
-	if d.user != "" && req.User == nil {
-		req.User = user(d.user)
 	}
 	resp, err := server.Do(req)
 	if err == nil && req.Verb.Write() {
@@ -81,7 +106,7 @@ func (d direct) Store() *apiserver.Store { return d.state.world.Cluster.Store() 
 // answering is an API server that answers; nil if none does.
 func (s *State) answering() *apiserver.Server {
 	for _, n := range s.nodes {
-		if n.server.started {
+		if n.server.answers() {
 			return n.server.instance.Server()
 		}
 	}

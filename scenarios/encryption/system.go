@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
@@ -30,6 +31,9 @@ type State struct {
 
 	kubelets, operator client.Client
 	observer           *apiserver.Server
+
+	configs     map[string]state.State // that were ever brought to a node, by their hash
+	inventories map[schema.GroupResource]*inventory
 
 	history  history
 	policy   policyView
@@ -93,16 +97,16 @@ func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, byName: map[string]*node{}, runs: map[schema.GroupResource]*seenRun{},
 		uniform: map[schema.GroupResource]uniform{}, breaches: map[string]error{}, syncs: map[string]*syncs{},
+		configs: map[string]state.State{}, inventories: map[schema.GroupResource]*inventory{},
 	}
 	for _, r := range c.Resources {
 		s.resources = append(s.resources, schema.ParseGroupResource(r))
 	}
-	store := w.Cluster.Store()
-	s.observer = apiserver.NewServer(store, "observer")
-	kubelets := apiserver.NewServer(store, "kubelets")
+	s.observer = s.ghost("observer")
+	kubelets := s.ghost("kubelets")
 	scheme := w.Cluster.Store().Scheme()
-	s.kubelets = apiclient.New(direct{s, func() *apiserver.Server { return kubelets }, ""}, scheme, apiclient.WithUserAgent("kubelet"), apiclient.WithoutManagedFields())
-	s.operator = apiclient.New(direct{s, s.answering, ""}, scheme, apiclient.WithUserAgent("kubectl"), apiclient.WithoutManagedFields())
+	s.kubelets = apiclient.New(direct{s, func() *apiserver.Server { return kubelets }}, scheme, apiclient.WithUserAgent("kubelet"), apiclient.WithoutManagedFields())
+	s.operator = apiclient.New(direct{s, s.answering}, scheme, apiclient.WithUserAgent("kubectl"), apiclient.WithoutManagedFields())
 	if err := s.record(); err != nil {
 		return nil, err
 	}
@@ -112,15 +116,33 @@ func build(w *scenarios.World, c Config) (*State, error) {
 	if err := s.furnish(); err != nil {
 		return nil, err
 	}
+	for _, gr := range s.resources {
+		if err := s.take(gr); err != nil {
+			return nil, err
+		}
+	}
 	s.plant()
 	s.deploy()
+	w.Engine().OnTouched(func() error { s.look(); return nil })
 	return s, nil
+}
+
+// ghost is an API server that is no part of the cluster: it reads everything.
+func (s *State) ghost(name string) *apiserver.Server {
+	server := apiserver.NewServer(s.world.Cluster.Store(), name)
+	server.SetGhost(func() *apiserver.Server {
+		if as := s.answering(); as != nil {
+			return as
+		}
+		return s.world.Instances()[0].Server()
+	})
+	return server
 }
 
 // addNode makes a machine a node of the control plane.
 func (s *State) addNode(m *cluster.Node, instance *cluster.Instance) {
 	n := &node{state: s, name: m.Name(), node: m, noticed: s.world.Engine().Stream("kubelet", m.Name())}
-	n.server = &server{state: s, instance: instance, started: true}
+	n.server = &server{state: s, instance: instance}
 	instance.Place(m)
 	s.nodes, s.byName[n.name] = append(s.nodes, n), n
 	var o corev1.Node

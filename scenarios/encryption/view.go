@@ -43,6 +43,7 @@ type ServerView struct {
 }
 
 func view(s *State) View {
+	s.look()
 	v := View{
 		Keys: []KeyView{}, Servers: make([]ServerView, len(s.nodes)), Managed: describe(s.history.last().config),
 		Revision: int(s.policy.Status.LatestRevision), SafeFrom: int(s.policy.Status.MinSafeRevision), HighestID: int(s.policy.Status.HighestKeyID),
@@ -58,8 +59,8 @@ func view(s *State) View {
 		v.Keys = append(v.Keys, kv)
 	}
 	for i, n := range s.nodes {
-		r := find(n.server.loaded, s.resources[0])
-		sv := ServerView{Node: n.name, Answers: n.server.started, Draining: n.draining, Revision: int(n.server.revision), Refused: n.refused, Read: []int{}}
+		r := find(n.server.loaded(), s.resources[0])
+		sv := ServerView{Node: n.name, Answers: n.server.answers(), Draining: n.draining, Revision: int(n.server.revision), Refused: n.refused, Read: []int{}}
 		if r.HasWriteKey() {
 			sv.Write = int(r.Write.ID)
 		}
@@ -71,7 +72,7 @@ func view(s *State) View {
 	}
 	for _, gr := range s.resources {
 		for _, o := range s.stored(gr) {
-			if o.key.Exists() {
+			if !o.plain() {
 				v.Sealed++
 			} else {
 				v.Plain++

@@ -31,10 +31,6 @@ type Instance struct {
 // Name is "apiserver-0", "apiserver-1", …
 func (i *Instance) Name() string { return i.name }
 
-// Place says on which machine the instance runs: who is cut off from that is cut off
-// from the instance. It is the machine of the control plane at first.
-func (i *Instance) Place(n *Node) { i.node = n }
-
 // Server is the API server itself, to be used without latency or faults.
 func (i *Instance) Server() *apiserver.Server { return i.server }
 
