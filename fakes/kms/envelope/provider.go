@@ -210,9 +210,6 @@ func (p *Provider) seedOf(s *Stored) (*seed, time.Duration, error) {
 // remember keeps a seed, and forgets those that are too old.
 func (p *Provider) remember(source [32]byte, s *seed) {
 	now := p.cfg.Timers.Now()
-	if c, ok := p.seeds[source]; ok && c.expires.After(now.Add(cacheTTL/2)) {
-		return // a few hours more or less do not matter to what is good for ever
-	}
 	for k, c := range p.seeds {
 		if c.expires.Before(now) {
 			delete(p.seeds, k)
