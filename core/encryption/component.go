@@ -19,7 +19,7 @@ import (
 )
 
 // Component is an API server, in one or several instances, whose objects are
-// encrypted: what its controllers share. All fields are required but Log.
+// encrypted: what its controllers share. All fields are required but Reports and Log.
 type Component struct {
 	// Name is part of the names of the Secrets, and of the field managers.
 	Name string
@@ -32,6 +32,10 @@ type Component struct {
 
 	Provider Provider
 	Deployer Deployer
+
+	// Reports are those of the nodes. Without them nobody notices that a KMS plugin has
+	// rotated the key that it keeps, or that it is dead.
+	Reports NodeReports
 
 	// Live reads and writes at the API server: a key that a cache does not show yet
 	// would be made twice. Cached is for what need not be new.

@@ -79,6 +79,9 @@ type plant struct {
 
 	events []string
 
+	// nodes are what nodes report.
+	nodes []v1alpha1.EncryptionNodeState
+
 	// rolledOut is called for each configuration that settle rolls out.
 	rolledOut func(s *corev1.Secret)
 
@@ -107,6 +110,7 @@ func newPlant(t *testing.T) *plant {
 		encryption.NewKeyController(p.component), encryption.NewStateController(p.component), encryption.NewRolloutController(p.component),
 		encryption.NewKMSPreflightController(p.component, &p.preflight),
 		encryption.NewMigrationController(p.component, p), encryption.NewPruneController(p.component), encryption.NewConditionController(p.component),
+		encryption.NewKEKController(p.component),
 	}
 	return p
 }
@@ -172,6 +176,29 @@ func (p *plant) sync(names ...string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// roll lets API servers load the managed configuration, if it is another one.
+func (p *plant) roll() {
+	p.Helper()
+	if s := p.managedSecret(); s != nil {
+		p.deployed = s
+	}
+}
+
+// pass lets minutes pass, in each of which the controllers run, and errors happen.
+func (p *plant) pass(minutes int) {
+	p.Helper()
+	for range minutes {
+		p.clock.now = p.clock.now.Add(time.Minute)
+		for i := range p.nodes {
+			for j := range p.nodes[i].Status.Plugins {
+				p.nodes[i].Status.Plugins[j].LastChecked = metav1.NewTime(p.clock.now)
+			}
+		}
+		_ = p.sync()
+		p.roll()
+	}
 }
 
 // settle syncs, rolls out and lets time pass until nothing changes any more, and

@@ -163,7 +163,7 @@ func (n need) newKey(r *state.Resource) (string, error) {
 		return fmt.Sprintf("encryption-config-key-%d-not-backed-by-secret", latest.ID), nil
 	case backed > 2: // old keys have yet to be dropped
 		return "", nil
-	case !latest.Migrated.HasAll(n.all): // the cycle of the last is not over
+	case !latest.Migrated.HasAll(n.all), latest.KEK.Pending(): // the cycle of the last is not over
 		return "", nil
 	case latest.Mode != n.wanted:
 		return "encryption-mode-changed", nil

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/core/kube"
 )
@@ -34,7 +35,10 @@ const (
 // is looked at anew. Resources that are to be encrypted no longer are rewritten as
 // they are.
 func NewMigrationController(c *Component, migrator Migrator) kube.Controller {
-	m := &migrationController{Component: c, migrator: migrator, begun: map[schema.GroupResource]run{}}
+	m := &migrationController{
+		Component: c, migrator: migrator,
+		begun: map[schema.GroupResource]run{}, again: map[schema.GroupResource]run{}, kek: map[schema.GroupResource]string{},
+	}
 	r := &reconciler{
 		Component: c, name: "EncryptionMigration", degraded: v1alpha1.MigrationDegraded,
 		owned: []string{v1alpha1.MigrationProgressing}, sync: m.sync,
@@ -50,8 +54,15 @@ type migrationController struct {
 	settled string
 	since   time.Time
 
-	// begun are the runs that were begun under it.
+	// begun are the runs that were begun under it, again those of them that have
+	// rewritten a resource with another key of a plugin.
 	begun map[schema.GroupResource]run
+	again map[schema.GroupResource]run
+
+	// watch is about the plugin of the newest key, and kek is the id that its key had
+	// from long before a run on; empty if that is not known.
+	watch kekWatch
+	kek   map[schema.GroupResource]string
 }
 
 // run is for a key, under the configuration that had settled at a time.
@@ -65,6 +76,11 @@ func (m *migrationController) sync(ctx context.Context, _ *v1alpha1.EncryptionPo
 	if err != nil {
 		m.unsettle()
 		return err
+	}
+	if v != nil {
+		if err := m.watchPlugin(ctx, v); err != nil {
+			return err
+		}
 	}
 	if v == nil || v.deployed == nil {
 		m.unsettle()
@@ -83,10 +99,26 @@ func (m *migrationController) sync(ctx context.Context, _ *v1alpha1.EncryptionPo
 	return m.migrate(ctx, v, out)
 }
 
+// watchPlugin notes the id that the plugin of the newest key gives to its own.
+func (m *migrationController) watchPlugin(ctx context.Context, v *view) error {
+	s := v.newest()
+	if m.Reports == nil || s == nil || s.key.Mode != state.KMS {
+		m.watch = kekWatch{}
+		return nil
+	}
+	reports, err := m.pluginReports(ctx, s.key.ID)
+	if err != nil {
+		return err
+	}
+	m.watch.see(s.key.ID, reports.kek, m.Clock.Now())
+	return nil
+}
+
 // unsettle notes that API servers differ, or are about to.
 func (m *migrationController) unsettle() {
 	m.settled = ""
 	clear(m.begun)
+	clear(m.again)
 }
 
 // forget ends the runs for resources. That one cannot be ended is no reason to stop:
@@ -120,6 +152,12 @@ func (m *migrationController) migrate(ctx context.Context, v *view, out *outcome
 			migrating = append(migrating, display(j.gr))
 		case progress == overtaken:
 			out.after = noteRetry
+		case j.again && m.allAgain(v):
+			if progress, err = m.noteAgain(ctx, v, j); err != nil {
+				failed = append(failed, err)
+			} else if progress == overtaken {
+				out.after = noteRetry
+			}
 		}
 	}
 	if len(migrating) > 0 {
@@ -127,6 +165,13 @@ func (m *migrationController) migrate(ctx context.Context, v *view, out *outcome
 		out.set(v1alpha1.MigrationProgressing, metav1.ConditionTrue, "Migrating", "migrating "+strings.Join(migrating, ", "))
 	}
 	return errors.Join(failed...)
+}
+
+// allAgain reports whether all resources have been rewritten with another key of a
+// plugin, by runs for the same.
+func (m *migrationController) allAgain(v *view) bool {
+	first := m.again[v.grs[0]]
+	return first != run{} && !slices.ContainsFunc(v.grs, func(gr schema.GroupResource) bool { return m.again[gr] != first })
 }
 
 // display writes a resource for people.
@@ -146,6 +191,10 @@ func (m *migrationController) resource(ctx context.Context, v *view, j job) (pro
 			return busy, fmt.Errorf("end the run before: %w", err)
 		}
 		m.begun[j.gr] = mine
+		m.kek[j.gr] = m.watch.settledOn(m.Clock.Now())
+	}
+	if m.kek[j.gr] != m.watch.settledOn(m.Clock.Now()) {
+		m.kek[j.gr] = ""
 	}
 	finished, result, at, err := m.migrator.EnsureMigration(ctx, j.gr, mine.key)
 	if err != nil {
@@ -164,6 +213,9 @@ func (m *migrationController) resource(ctx context.Context, v *view, j job) (pro
 		return busy, nil
 	case result != nil:
 		return busy, result
+	case j.again:
+		m.again[j.gr] = mine
+		return done, nil
 	default:
 		return m.note(ctx, v, j)
 	}

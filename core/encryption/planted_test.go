@@ -28,7 +28,14 @@ var plantedBugs = []planted{
 	{"the newest key writes before all read it", "state/desired.go", "if next.read(expected) || next.newestReadIsUnbacked() {", "if next.read(expected); next.newestReadIsUnbacked() {", "state", "TestNoStepIsUnsafe"},
 	{"old keys are dropped before all is migrated", "state/desired.go", "if !write.Migrated.HasAll(next.Resources()) {", "if false {", "state", "TestNoStepIsUnsafe"},
 	{"keys are dropped that are still needed", "state/desired.go", "return keys[:min(i+2, len(keys))]", "return keys[:i+1]", "state", "TestRetained"},
-	{"no resources are a configuration", "managed.go", "if len(v.desired) == 0 {", "if false {", ".", "TestNothingIsToBeEncrypted"},
+	{"without resources, nothing goes on", "look.go", "len(v.grs) == 0 {", "false {", ".", "TestNothingIsToBeEncrypted"},
+
+	{"nodes need not agree on the id of a plugin's key", "pluginhealth.go", "case r.kek != p.KEKID:", "case false:", ".", "TestNodesThatDiffer"},
+	{"an id of a plugin's key counts at once", "kek.go", "|| now.Sub(w.since) < KEKSettleTime {", "{", ".", "TestAnIDThatGoesToAndFro"},
+	{"it is noted that all is rewritten with whatever key the plugin has", "migration_note.go", "next.KEK.Migrated = j.key.KEK.Target", "next.KEK.Migrated = m.watch.kek", ".", "TestAPluginRotatesDuringTheRun"},
+	{"a key is made while objects are rewritten for a plugin", "key.go", "latest.KEK.Pending():", "false:", ".", "TestAnotherKeyWaits"},
+	{"a key that was made meanwhile does not wait", "state/desired.go", "&& r.Write.KEK.Pending()", "&& false", ".", "TestAnotherKeyWaits"},
+	{"ids of a plugin's key may change for ever", "kek.go", "now.Sub(k.settled) > KEKPatience", "false", ".", "TestAnIDThatGoesToAndFro"},
 }
 
 // TestPlantedBugs makes sure that the tests of this package and of those below it

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/core/kube"
 )
 
@@ -50,6 +51,14 @@ type Migrator interface {
 
 	// Watches are what the progress of runs shows in.
 	Watches() []kube.Watch
+}
+
+// NodeReports tells what the nodes that run API servers report of themselves. They
+// do so all the time, and nothing hangs on a minute; so nobody watches it.
+type NodeReports interface {
+	// NodeReports returns a report of each of the nodes, in the order of their names.
+	// One of a node that has reported nothing has an empty status.
+	NodeReports(ctx context.Context) ([]v1alpha1.EncryptionNodeState, error)
 }
 
 // KMSPreflightDeployer runs the workload that tries a KMS plugin before a key is made

@@ -160,6 +160,11 @@ func TestNothingIsToBeEncrypted(t *testing.T) {
 	if got := p.condition(v1alpha1.Encrypted); got != "True EncryptionCompleted" {
 		t.Errorf("Encrypted is %s", got)
 	}
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "its keys still rotate" })
+	p.settle()
+	if got := lives(); got != "c1,c2,i → c2,c1,i" {
+		t.Errorf("rolled out %s for a new key", got)
+	}
 
 	fresh := newPlant(t)
 	fresh.grs = nil

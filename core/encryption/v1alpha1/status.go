@@ -26,6 +26,7 @@ const (
 	ConditionDegraded      = "EncryptionConditionControllerDegraded"
 	KMSPreflightDegraded   = "EncryptionKMSPreflightControllerDegraded"
 	RolloutDegraded        = "EncryptionRolloutControllerDegraded"
+	KEKDegraded            = "EncryptionKEKControllerDegraded"
 	KMSPreflightInProgress = "EncryptionKMSPreflightControllerProgressing"
 )
 
