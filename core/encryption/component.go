@@ -37,6 +37,11 @@ type Component struct {
 	// rotated the key that it keeps, or that it is dead.
 	Reports NodeReports
 
+	// UpdatePlugins lets a change of how a KMS plugin is run, or of what it refers to,
+	// reach the plugins of the newest key in place, with no new key. Without it such a
+	// change waits for the next key.
+	UpdatePlugins bool
+
 	// Live reads and writes at the API server: a key that a cache does not show yet
 	// would be made twice. Cached is for what need not be new.
 	Live   kube.Kube

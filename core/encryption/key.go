@@ -70,6 +70,9 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 	}
 	if v == nil {
 		out.after = ConvergenceRetry
+		if wanted == state.KMS && k.UpdatePlugins {
+			return k.rescue(ctx, policy)
+		}
 		return nil
 	}
 	out.highestKey = max(out.highestKey, int64(v.highestID()))
@@ -79,6 +82,11 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 	reason, err := k.neededFor(policy, wanted, v)
 	if err != nil {
 		return err
+	}
+	if reason == "" && wanted == state.KMS && k.UpdatePlugins {
+		if busy, err := k.update(ctx, policy, v, out); err != nil || busy {
+			return err
+		}
 	}
 	if reason == "" || wanted != state.KMS {
 		if err := k.withdraw(ctx, policy); err != nil {

@@ -92,13 +92,11 @@ func (c *Component) look(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	for i := range v.stored {
-		if s := &v.stored[i]; s.err == nil {
-			v.keys = append(v.keys, s.key)
-		} else {
+		if s := &v.stored[i]; s.err != nil {
 			c.Log.Info("Passed over a key Secret", "reason", s.err.Error())
 		}
 	}
-	v.keys = state.NewestFirst(v.keys)
+	v.keys = valid(v.stored)
 	v.current = v.current.Enriched(v.keys)
 	if v.grs = c.Provider.EncryptedGRs(); len(v.grs) == 0 {
 		v.grs = v.current.Resources() // a configuration without resources is none
@@ -118,6 +116,17 @@ func (c *Component) storedKeys(ctx context.Context) ([]storedKey, error) {
 		stored[i].key, stored[i].err = keysecret.Decode(&list.Items[i])
 	}
 	return stored, nil
+}
+
+// valid returns the keys, the newest first.
+func valid(stored []storedKey) []state.Key {
+	var keys []state.Key
+	for i := range stored {
+		if stored[i].err == nil {
+			keys = append(keys, stored[i].key)
+		}
+	}
+	return state.NewestFirst(keys)
 }
 
 // highestID is the highest id that any key has or had, as far as can be seen.

@@ -56,7 +56,7 @@ func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionP
 	}
 	if v == nil {
 		out.after = ConvergenceRetry
-		return nil
+		return s.reemit(ctx, stored)
 	}
 	if v.deployed == nil && len(v.keys) == 0 {
 		return nil // Key begins
@@ -127,24 +127,60 @@ func (c *Component) managedSecret(ctx context.Context) (*corev1.Secret, error) {
 // write brings the managed configuration to what is desired. Stored is what it was
 // before anything else was read.
 func (s *stateController) write(ctx context.Context, stored *corev1.Secret, v *view) error {
-	want, err := config.Encode(v.desired, s.managed())
+	var on state.State
+	if stored != nil {
+		on, _ = config.Decode(stored) // one that cannot be decoded is written over
+	}
+	want, err := config.Encode(withNewestPlugins(v.desired, on), s.managed())
 	if err != nil {
 		return fmt.Errorf("write Secret %s: %w", s.managed(), err)
 	}
+	changed, err := s.store(ctx, stored, want)
+	if changed {
+		s.tell(v.current, v.desired)
+	}
+	return err
+}
+
+// withNewestPlugins returns s with what KMS plugins are run with in on, where that is
+// of a later version: the Secret of a key may come from a backup.
+func withNewestPlugins(s, on state.State) state.State {
+	later := func(k *state.Key) {
+		for _, there := range on.ReadKeys() {
+			if k.KMS != nil && k.Equal(there) && there.KMS != nil && there.KMS.Version > k.KMS.Version {
+				newer := *there.KMS
+				newer.Provider = k.KMS.Provider
+				k.KMS = &newer
+			}
+		}
+	}
+	s = s.Enriched(nil) // a copy
+	for i := range s {
+		for j := range s[i].Read {
+			later(&s[i].Read[j])
+		}
+		if s[i].Write != nil {
+			later(s[i].Write)
+		}
+	}
+	return s
+}
+
+// store writes want over stored, and reports whether that made a difference.
+func (s *stateController) store(ctx context.Context, stored, want *corev1.Secret) (changed bool, err error) {
 	epoch := s.Epoch()
 	want.Annotations[EpochAnnotation] = strconv.FormatInt(epoch, 10)
 	if stored == nil {
 		if err := s.Live.Create(ctx, want); err != nil {
-			return fmt.Errorf("create Secret %s: %w", s.managed(), err)
+			return false, fmt.Errorf("create Secret %s: %w", s.managed(), err)
 		}
-		s.tell(v.current, v.desired)
-		return nil
+		return true, nil
 	}
 	if before, _ := strconv.ParseInt(stored.Annotations[EpochAnnotation], 10, 64); before > epoch {
-		return fmt.Errorf("write Secret %s at epoch %d: %w, at epoch %d", s.managed(), epoch, errLaterLeader, before)
+		return false, fmt.Errorf("write Secret %s at epoch %d: %w, at epoch %d", s.managed(), epoch, errLaterLeader, before)
 	}
 	if sameConfig(stored, want) {
-		return nil
+		return false, nil
 	}
 	next := stored.DeepCopy() // with its resourceVersion
 	next.Data = want.Data
@@ -154,10 +190,33 @@ func (s *stateController) write(ctx context.Context, stored *corev1.Secret, v *v
 	}
 	maps.Copy(next.Annotations, want.Annotations)
 	if err := s.Live.Update(ctx, next); err != nil {
-		return fmt.Errorf("update Secret %s: %w", s.managed(), err)
+		return false, fmt.Errorf("update Secret %s: %w", s.managed(), err)
 	}
-	s.tell(v.current, v.desired)
-	return nil
+	return true, nil
+}
+
+// reemit brings what KMS plugins are run with up to date while API servers differ, and
+// leaves what API servers load as it is, byte for byte: a plugin that does not start
+// would otherwise hold up what repairs it.
+func (s *stateController) reemit(ctx context.Context, stored *corev1.Secret) error {
+	if stored == nil || !s.UpdatePlugins {
+		return nil
+	}
+	on, err := config.Decode(stored)
+	if err != nil || on == nil {
+		return err
+	}
+	keys, err := s.storedKeys(ctx)
+	if err != nil {
+		return err
+	}
+	want, err := config.Encode(withNewestPlugins(on.Enriched(valid(keys)), on), s.managed())
+	if err != nil {
+		return fmt.Errorf("write Secret %s: %w", s.managed(), err)
+	}
+	want.Data[config.Configuration] = stored.Data[config.Configuration]
+	_, err = s.store(ctx, stored, want)
+	return err
 }
 
 // sameConfig reports whether two Secrets hold the same. A higher epoch alone is no
