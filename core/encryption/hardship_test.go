@@ -366,3 +366,67 @@ func TestRevisions(t *testing.T) {
 		t.Errorf("revisions are %s, want %s", got, want)
 	}
 }
+
+// TestNothingIsCutOfWhatSomebodyWrote: what is in the managed configuration is rolled
+// out only if it follows what API servers run.
+func TestNothingIsCutOfWhatSomebodyWrote(t *testing.T) {
+	p := encrypted(t)
+	before := p.policy().Status.LatestRevision
+	for name, edit := range map[string]func(s *corev1.Secret){
+		"nothing at all": func(s *corev1.Secret) { s.Data = nil },
+		"another configuration": func(s *corev1.Secret) {
+			s.Data = map[string][]byte{config.Configuration: []byte(`{"kind":"EncryptionConfiguration","apiVersion":"apiserver.config.k8s.io/v1","resources":[{"resources":["secrets"],"providers":[{"identity":{}}]}]}`)}
+		},
+	} {
+		s := p.managedSecret()
+		edit(s)
+		must(t, p.client.Update(t.Context(), s))
+		must(t, p.sync("Rollout"))
+		if got := p.policy().Status.LatestRevision; got != before {
+			t.Errorf("%s is cut as revision %d", name, got)
+		}
+	}
+	if got := strings.Join(p.settle(), " → "); got != "" || short(t, p.managedSecret()) != "c1,i" {
+		t.Errorf("rolled out %s, and the managed configuration is %s", got, short(t, p.managedSecret()))
+	}
+}
+
+// TestNoKeyBeforeOldOnesAreDropped: the next key waits until API servers run without
+// the keys that nothing is encrypted with any more.
+func TestNoKeyBeforeOldOnesAreDropped(t *testing.T) {
+	p := encrypted(t)
+	for _, reason := range []string{"one", "two"} {
+		p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = reason })
+		p.settle()
+	}
+	p.deployed = p.deployed.DeepCopy() // with what was read before the last step: 3, 2 and 1
+	before, err := config.Decode(p.deployed)
+	must(t, err)
+	oldest, err := keysecret.Decode(p.keySecret(1))
+	must(t, err)
+	before[0].Read = append(before[0].Read, oldest)
+	p.deployed, err = config.Encode(before, client.ObjectKeyFromObject(p.deployed))
+	must(t, err)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "three" })
+	must(t, p.sync("Key"))
+	if got := p.policy().Status.HighestKeyID; got != 3 {
+		t.Errorf("key %d is made while API servers read with three keys", got)
+	}
+}
+
+// TestARunRewritesItsOwnConfiguration: the Secret that API servers have loaded is an
+// object as any other, and that it is written does not make the run void.
+func TestARunRewritesItsOwnConfiguration(t *testing.T) {
+	p := newPlant(t)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+	p.finished = false
+	p.settle()
+	must(t, p.sync("Migration"))
+	p.deployed = p.deployed.DeepCopy()
+	p.deployed.ResourceVersion += "0"
+	p.finished = true
+	must(t, p.sync("Migration"))
+	if got := p.keySecret(1).Annotations[keysecret.MigratedResources]; got == "" {
+		t.Error("the run does not count")
+	}
+}

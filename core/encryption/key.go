@@ -126,7 +126,7 @@ func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted stat
 		if v.leaves(r.GroupResource) {
 			continue
 		}
-		reason, err := need{wanted, policy, k.Clock.Now(), v.grs}.newKey(r)
+		reason, err := need{wanted, policy, k.Clock.Now(), v.grs, v.current}.newKey(r)
 		if err != nil {
 			return "", err
 		}
@@ -149,6 +149,9 @@ type need struct {
 	policy *v1alpha1.EncryptionPolicy
 	now    time.Time
 	all    []schema.GroupResource
+
+	// running is what API servers run: old keys count until they run without them.
+	running state.State
 }
 
 // newKey returns why a resource needs a new key; empty if it does not.
@@ -160,11 +163,9 @@ func (n need) newKey(r *state.Resource) (string, error) {
 		return "key-does-not-exist", nil
 	}
 	latest := &r.Read[0]
-	backed := 0
-	for i := range r.Read {
-		if r.Read[i].Backed {
-			backed++
-		}
+	backed := backedKeys(r)
+	if on := n.running.Find(r.GroupResource); on != nil {
+		backed = max(backed, backedKeys(on))
 	}
 	switch {
 	case !latest.Backed:
@@ -186,6 +187,17 @@ func (n need) newKey(r *state.Resource) (string, error) {
 	default:
 		return "", nil
 	}
+}
+
+// backedKeys is how many of the keys that read a resource Secrets have.
+func backedKeys(r *state.Resource) int {
+	backed := 0
+	for i := range r.Read {
+		if r.Read[i].Backed {
+			backed++
+		}
+	}
+	return backed
 }
 
 // newKMSKey is newKey where the latest key is of a KMS plugin too. Who keeps the key

@@ -127,19 +127,28 @@ func (c *Component) managedSecret(ctx context.Context) (*corev1.Secret, error) {
 // write brings the managed configuration to what is desired. Stored is what it was
 // before anything else was read.
 func (s *stateController) write(ctx context.Context, stored *corev1.Secret, v *view) error {
-	var on state.State
-	if stored != nil {
-		on, _ = config.Decode(stored) // one that cannot be decoded is written over
-	}
-	want, err := config.Encode(withNewestPlugins(v.desired, on), s.managed())
+	want, err := s.wanted(stored, v)
 	if err != nil {
-		return fmt.Errorf("write Secret %s: %w", s.managed(), err)
+		return err
 	}
 	changed, err := s.store(ctx, stored, want)
 	if changed {
 		s.tell(v.current, v.desired)
 	}
 	return err
+}
+
+// wanted is what the managed configuration should be. Stored is what it is.
+func (c *Component) wanted(stored *corev1.Secret, v *view) (*corev1.Secret, error) {
+	var on state.State
+	if stored != nil {
+		on, _ = config.Decode(stored) // one that cannot be decoded is written over
+	}
+	want, err := config.Encode(withNewestPlugins(v.desired, on), c.managed())
+	if err != nil {
+		return nil, fmt.Errorf("write Secret %s: %w", c.managed(), err)
+	}
+	return want, nil
 }
 
 // withNewestPlugins returns s with what KMS plugins are run with in on, where that is
@@ -199,24 +208,34 @@ func (s *stateController) store(ctx context.Context, stored, want *corev1.Secret
 // leaves what API servers load as it is, byte for byte: a plugin that does not start
 // would otherwise hold up what repairs it.
 func (s *stateController) reemit(ctx context.Context, stored *corev1.Secret) error {
-	if stored == nil || !s.UpdatePlugins {
-		return nil
+	want, err := s.refreshed(ctx, stored)
+	if err != nil || want == nil {
+		return err
+	}
+	_, err = s.store(ctx, stored, want)
+	return err
+}
+
+// refreshed is the stored configuration with what KMS plugins are run with as the
+// Secrets of keys have it; nil if there is no such thing.
+func (c *Component) refreshed(ctx context.Context, stored *corev1.Secret) (*corev1.Secret, error) {
+	if stored == nil || !c.UpdatePlugins {
+		return nil, nil
 	}
 	on, err := config.Decode(stored)
 	if err != nil || on == nil {
-		return err
+		return nil, err
 	}
-	keys, err := s.storedKeys(ctx)
+	keys, err := c.storedKeys(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	want, err := config.Encode(withNewestPlugins(on.Enriched(valid(keys)), on), s.managed())
+	want, err := config.Encode(withNewestPlugins(on.Enriched(valid(keys)), on), c.managed())
 	if err != nil {
-		return fmt.Errorf("write Secret %s: %w", s.managed(), err)
+		return nil, fmt.Errorf("write Secret %s: %w", c.managed(), err)
 	}
 	want.Data[config.Configuration] = stored.Data[config.Configuration]
-	_, err = s.store(ctx, stored, want)
-	return err
+	return want, nil
 }
 
 // sameConfig reports whether two Secrets hold the same. A higher epoch alone is no

@@ -2,6 +2,7 @@ package encryption
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/core/kube"
@@ -133,7 +135,9 @@ func (m *migrationController) forget(ctx context.Context, grs []schema.GroupReso
 
 // migrate has every resource rewritten that is not yet.
 func (m *migrationController) migrate(ctx context.Context, v *view, out *outcome) error {
-	if now := string(v.deployed.UID) + "/" + v.deployed.ResourceVersion; m.settled != now {
+	// Not by its resourceVersion: the Secret is an object that runs rewrite.
+	sum := sha256.Sum256(v.deployed.Data[config.Configuration])
+	if now := fmt.Sprintf("%s/%x", v.deployed.UID, sum); m.settled != now {
 		m.unsettle()
 		m.settled, m.since = now, m.Clock.Now()
 	}

@@ -74,7 +74,7 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 		latest = max(latest, stored[len(stored)-1].number)
 	}
 	if len(stored) == 0 || !maps.EqualFunc(stored[len(stored)-1].secret.Data, managed.Data, slices.Equal) {
-		next, err := o.isNext(ctx, managed)
+		next, err := o.isNext(ctx, managed, stored)
 		if err != nil || !next {
 			out.after = ConvergenceRetry
 			return err
@@ -97,17 +97,22 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 	return o.deleteBefore(ctx, stored, out.revision.safe)
 }
 
-// isNext reports whether the managed configuration is what should follow now.
-func (o *rolloutController) isNext(ctx context.Context, managed *corev1.Secret) (bool, error) {
+// isNext reports whether the managed configuration is what should follow now. While API
+// servers differ, that is what they are about to load, with KMS plugins that are run
+// differently. Stored are the revisions that there are.
+func (o *rolloutController) isNext(ctx context.Context, managed *corev1.Secret, stored []storedRevision) (bool, error) {
 	v, err := o.look(ctx)
-	if err != nil || v == nil {
-		return false, err
-	}
-	want, err := config.Encode(v.desired, o.managed())
 	if err != nil {
 		return false, err
 	}
-	return maps.EqualFunc(managed.Data, want.Data, slices.Equal), nil
+	var want *corev1.Secret
+	switch {
+	case v != nil:
+		want, err = o.wanted(managed, v)
+	case len(stored) > 0 && slices.Equal(stored[len(stored)-1].secret.Data[config.Configuration], managed.Data[config.Configuration]):
+		want, err = o.refreshed(ctx, managed)
+	}
+	return err == nil && want != nil && maps.EqualFunc(managed.Data, want.Data, slices.Equal), err
 }
 
 // revisions returns the stored revisions, the oldest first.
