@@ -1,0 +1,34 @@
+package sidecar
+
+import (
+	"fmt"
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// File is one that a plugin refers to. Its content is secret.
+type File struct {
+	Path string // below Options.HostData
+	Data []byte
+}
+
+// Files returns what the plugins of a configuration refer to, where [Render] lets
+// them look for it, in the order of the plugins.
+func Files(cfg *corev1.Secret) ([]File, error) {
+	keys, err := kmsKeys(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for i := range keys {
+		p, err := newPlugin(&keys[i])
+		if err != nil {
+			return nil, fmt.Errorf("render key %d: %w", keys[i].ID, err)
+		}
+		for _, item := range p.items() {
+			files = append(files, File{Path: path.Join(ContainerPrefix+p.id, item.Path), Data: cfg.Data[item.Key]})
+		}
+	}
+	return files, nil
+}
