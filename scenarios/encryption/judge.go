@@ -11,6 +11,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/core/encryption"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 )
 
 // judgeManaged judges a managed configuration that controllers write.
@@ -139,8 +140,16 @@ func (s *State) lostNewest() bool {
 	return false
 }
 
-// lastResources are the resources of the managed configuration.
-func (s *State) lastResources() []schema.GroupResource { return s.history.last().config.Resources() }
+// lastResources are the resources of the managed configuration that stay in it.
+func (s *State) lastResources() []schema.GroupResource {
+	var stay []schema.GroupResource
+	for _, gr := range s.history.last().config.Resources() {
+		if slices.Contains(s.policy.Spec.Resources, v1alpha1.Resource(gr)) {
+			stay = append(stay, gr)
+		}
+	}
+	return stay
+}
 
 // backedReaders is how many keys that there are are read with by some API server.
 func (s *State) backedReaders() int {
