@@ -50,7 +50,13 @@ func ParseConfiguration(data []byte, reload bool) (*Configuration, error) {
 	if !ok {
 		return nil, fmt.Errorf("got unexpected config type: %v", gvk)
 	}
-	if err := validation.ValidateEncryptionConfiguration(config, reload).ToAggregate(); err != nil {
+	errs := validation.ValidateEncryptionConfiguration(config, reload)
+	for _, e := range errs {
+		if _, whole := e.BadValue.(apiserver.ProviderConfiguration); whole {
+			e.BadValue = "REDACTED" // a real server tells all of it, keys included
+		}
+	}
+	if err := errs.ToAggregate(); err != nil {
 		return nil, err
 	}
 	return &Configuration{config: config, hash: HashOf(data)}, nil
