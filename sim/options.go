@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // Options says what cluster a check runs in and how hard it looks. The zero
@@ -23,6 +24,10 @@ type Options struct {
 	// unless set, is how long in virtual time and without faults a task may wait
 	// for an answer, a lock or another task; negative means for ever.
 	Cluster cluster.Config
+
+	// Around, if it is not nil, is given each run, to make it where it can be made,
+	// with what lets the time of the world pass in place of its own Run.
+	Around func(run func(drive func(*World) engine.Result))
 
 	// Horizon is the virtual length of a run; zero means ten minutes.
 	Horizon time.Duration

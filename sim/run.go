@@ -109,6 +109,16 @@ type how struct {
 
 // once makes one run.
 func once(o *Options, build Build, h how) (run *Result) {
+	if o.Around == nil {
+		return o.once(build, h, (*World).run)
+	}
+	o.Around(func(drive func(*World) engine.Result) { run = o.once(build, h, drive) })
+	return run
+}
+
+func (w *World) run() engine.Result { return w.Run() }
+
+func (o *Options) once(build Build, h how, drive func(*World) engine.Result) (run *Result) {
 	cfg := o.Cluster
 	cfg.Digest = cfg.Digest || h.digest
 	cfg.Engine.Source = h.source
@@ -129,7 +139,7 @@ func once(o *Options, build Build, h how) (run *Result) {
 	if run.Err = start(w, cfg, build); run.Err != nil {
 		return run
 	}
-	res := w.Run()
+	res := drive(w)
 	if res.Err == nil {
 		res.Err = atEnd(w, h.source)
 	}

@@ -31,6 +31,9 @@ func (w *World) Name() string { return w.name }
 // replay: what differs between runs is chosen with Choose.
 func (w *World) Seed() uint64 { return w.seed }
 
+// Horizon is the virtual length of the run.
+func (w *World) Horizon() time.Duration { return w.horizon }
+
 // At runs f once d has passed since the start of the run. It runs outside all
 // processes: use Admin for objects, not a process's client.
 func (w *World) At(d time.Duration, f func()) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/sim/disk"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	"github.com/seedbed-sim/seedbed/sim/network"
@@ -82,6 +83,9 @@ func (c cachedClient) List(ctx context.Context, list client.ObjectList, opts ...
 // context carries the logger, where controller-runtime's log.FromContext finds
 // it.
 func (e *Env) context(ctx context.Context) context.Context { return logr.NewContext(ctx, e.Log) }
+
+// Caller makes the process's API requests, for code that brings a client of its own.
+func (e *Env) Caller() apiserver.Caller { return caller{e.proc} }
 
 // Disk is the file system of the process's node. It outlives the process.
 func (e *Env) Disk() disk.FS { return e.proc.node.Disk().Mount(e.eproc) }

@@ -1,0 +1,121 @@
+package unmodified
+
+import (
+	"context"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/core/clock"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	fakerest "github.com/seedbed-sim/seedbed/fakes/apiserver/rest"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// runner is a program and all its incarnations.
+type runner struct {
+	bubble  *bubble
+	program Program
+}
+
+// incarnation is the life of a program from a start to its end. In the engine it is a
+// process, whose main task takes what comes from the gate.
+type incarnation struct {
+	runner *runner
+	name   string
+	caller apiserver.Caller
+	clock  clock.Clock
+	due    clock.Signal
+	period *engine.Stream // of watches
+	gate   *gate
+
+	// over ends with the incarnation.
+	over context.Context
+
+	queue []*call
+	ended bool
+	err   error // of Start
+}
+
+// main is the process of one incarnation.
+func (r *runner) main(ctx context.Context, env *cluster.Env) {
+	over, cancel := context.WithCancel(context.Background())
+	i := &incarnation{
+		runner: r, name: env.Process, caller: env.Caller(), clock: env.Clock, due: env.Clock.NewSignal(), over: over,
+		period: env.Cluster().Engine().Stream("watch-period", env.Process),
+	}
+	i.gate = &gate{bubble: r.bubble, to: i}
+	defer func() { // also in a crash
+		i.gate.close()
+		cancel()
+	}()
+	i.launch(over)
+	g := env.Clock.NewGroup(ctx)
+	for !i.ended {
+		if i.due.Wait(ctx) != nil {
+			return
+		}
+		for _, c := range i.take() {
+			g.Go("request", func(ctx context.Context) { i.serve(ctx, c) })
+		}
+	}
+	if i.err != nil {
+		env.Log.Error(i.err, "The program has ended")
+	}
+}
+
+// launch starts the program on a goroutine of its own.
+func (i *incarnation) launch(ctx context.Context) {
+	cfg := fakerest.New(i.runner.bubble.server, fakerest.WithCaller(i.gate)).Config()
+	cfg.UserAgent = i.runner.program.Name
+	cfg.QPS = -1
+	b := i.runner.bubble
+	b.programs.Go(func() {
+		err := i.runner.program.Start(ctx, cfg)
+		b.act(func() {
+			i.ended, i.err = true, err
+			i.due.Send()
+		})
+	})
+}
+
+// admit takes a call from the gate.
+func (i *incarnation) admit(c *call) {
+	if i.over.Err() != nil {
+		return // the caller knows
+	}
+	i.queue = append(i.queue, c)
+	i.due.Send()
+}
+
+func (i *incarnation) take() []*call {
+	calls := i.queue
+	i.queue = nil
+	return calls
+}
+
+// serve makes a call's way through the cluster.
+func (i *incarnation) serve(ctx context.Context, c *call) {
+	if c.given {
+		return
+	}
+	ctx, c.cancel = i.clock.WithCancel(ctx)
+	if !c.watch {
+		c.answer(i.caller.Call(ctx, c.req))
+		return
+	}
+	// client-go draws the period from a source of its own.
+	if c.req.TimeoutSeconds != nil {
+		seconds := int64(i.period.Duration(engine.Dist{Min: 5 * time.Minute, Max: 10 * time.Minute}) / time.Second)
+		c.req.TimeoutSeconds = &seconds
+	}
+	from, err := i.caller.OpenWatch(ctx, c.req)
+	switch {
+	case err != nil:
+		c.answer(nil, err)
+	case c.given:
+		from.Stop()
+	default:
+		c.stream = newStream(i, from)
+		c.answer(nil, nil)
+	}
+}
