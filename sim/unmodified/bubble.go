@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/cryptotest"
 	"testing/synctest"
 	"time"
 
@@ -21,7 +22,7 @@ type bubble struct {
 
 	mu    sync.Mutex
 	calls []*call // at the gates
-	acts  []func()
+	acts  []act
 
 	// stimuli let goroutines of programs go on. They wait until the engine has stopped.
 	stimuli []func()
@@ -39,8 +40,10 @@ const patience = 10 * time.Minute
 func (b *bubble) run(t *testing.T, run func(func(*sim.World) engine.Result)) {
 	synctest.Test(t, func(t *testing.T) {
 		b.wake = make(chan struct{}, 1) // here, or to wait for it would not count as waiting
-		rand.Seed(1)                    //nolint:staticcheck // it is the programs that use the global source
+		cryptotest.SetGlobalRandom(t, 1)
+		rand.Seed(1) //nolint:staticcheck // it is the programs that use the global source
 		run(b.drive)
+		b.stimulate() // the processes have been killed, and the programs are to know
 		ended := make(chan struct{})
 		go func() {
 			b.programs.Wait()
@@ -117,8 +120,9 @@ func (b *bubble) admit() {
 	calls, acts := b.calls, b.acts
 	b.calls, b.acts = nil, nil
 	b.mu.Unlock()
-	for _, act := range acts {
-		b.engine.After(0, func(any) { act() }, nil)
+	slices.SortStableFunc(acts, func(a, b act) int { return strings.Compare(a.order, b.order) })
+	for _, a := range acts {
+		b.engine.After(0, func(any) { a.do() }, nil)
 	}
 	slices.SortStableFunc(calls, func(a, b *call) int { return strings.Compare(a.order, b.order) })
 	for _, c := range calls {
@@ -134,10 +138,16 @@ func (b *bubble) park(c *call) {
 	b.stir()
 }
 
+// act is something that a program has done other than to make a request.
+type act struct {
+	order string // among those of the same instant
+	do    func()
+}
+
 // act has something done in the engine.
-func (b *bubble) act(do func()) {
+func (b *bubble) act(order string, do func()) {
 	b.mu.Lock()
-	b.acts = append(b.acts, do)
+	b.acts = append(b.acts, act{order, do})
 	b.mu.Unlock()
 	b.stir()
 }

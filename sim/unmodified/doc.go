@@ -37,9 +37,11 @@
 // A run is a function of its choices as far as the program is one of what it is told:
 // between two stimuli its goroutines run in any order. Programs on client-go and
 // controller-runtime are, but for a few things. The period of a watch, which client-go
-// draws at random, is replaced. math/rand is seeded. What comes out of crypto/rand or
-// math/rand/v2 differs from run to run; it does no harm as long as no decision depends
-// on it. Check runs some seeds twice and says where two runs part.
+// draws at random, is replaced. math/rand and crypto/rand are seeded. What comes out of
+// math/rand/v2 differs from run to run; it does no harm as long as it is not written and
+// no decision depends on it. Check runs some seeds twice and says where two runs part.
+//
+// Informers begin with nothing; see Program.RealLists.
 //
 // A package-level variable, a metrics registry or a random source is shared by all
 // runs, so runs are made one after the other.

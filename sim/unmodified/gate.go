@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"slices"
 	"sync"
@@ -43,7 +44,7 @@ type call struct {
 }
 
 // errGone is what a program gets from a gate that is closed.
-var errGone error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+var errGone error = &url.Error{Op: "dial", Err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
 
 // Call implements apiserver.Caller.
 func (g *gate) Call(ctx context.Context, req *apiserver.Request) (*apiserver.Response, error) {
@@ -68,10 +69,7 @@ func (g *gate) OpenWatch(ctx context.Context, req *apiserver.Request) (apiserver
 
 // pass leaves a request at the gate and waits for the answer.
 func (g *gate) pass(ctx context.Context, req *apiserver.Request, watch bool) (*call, error) {
-	g.mu.Lock()
-	closed := g.closed
-	g.mu.Unlock()
-	if closed {
+	if g.isClosed() {
 		time.Sleep(time.Second) // whoever tries again at once must not do so for ever
 		return nil, errGone
 	}
@@ -80,19 +78,39 @@ func (g *gate) pass(ctx context.Context, req *apiserver.Request, watch bool) (*c
 	g.bubble.park(c)
 	select {
 	case <-c.done:
-		return c, nil
-	case <-g.to.over.Done():
-		return nil, errGone
 	case <-ctx.Done():
-		g.bubble.act(c.giveUp)
-		return nil, ctx.Err()
+	case <-g.to.over.Done():
 	}
+	// When several of these have happened it must not be chance that decides.
+	switch {
+	case g.to.over.Err() != nil:
+		return nil, errGone
+	case ctx.Err() != nil:
+		g.act(c.order, c.giveUp)
+		return nil, ctx.Err()
+	default:
+		return c, nil
+	}
+}
+
+func (g *gate) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
 }
 
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
+}
+
+// act has something done in the engine, unless the gate is closed: what is left of a
+// program after its end has no say any more.
+func (g *gate) act(order string, do func()) {
+	if !g.isClosed() {
+		g.bubble.act(order, do)
+	}
 }
 
 // order is where a request stands among those that came to the gates together. Equal

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	fakerest "github.com/seedbed-sim/seedbed/fakes/apiserver/rest"
@@ -31,9 +33,10 @@ type incarnation struct {
 	// over ends with the incarnation.
 	over context.Context
 
-	queue []*call
-	ended bool
-	err   error // of Start
+	emptied map[string]bool // first lists that were answered with nothing
+	queue   []*call
+	ended   bool
+	err     error // of Start
 }
 
 // main is the process of one incarnation.
@@ -41,14 +44,15 @@ func (r *runner) main(ctx context.Context, env *cluster.Env) {
 	over, cancel := context.WithCancel(context.Background())
 	i := &incarnation{
 		runner: r, name: env.Process, caller: env.Caller(), clock: env.Clock, due: env.Clock.NewSignal(), over: over,
-		period: env.Cluster().Engine().Stream("watch-period", env.Process),
+		emptied: map[string]bool{},
+		period:  env.Cluster().Engine().Stream("watch-period", env.Process),
 	}
 	i.gate = &gate{bubble: r.bubble, to: i}
 	defer func() { // also in a crash
 		i.gate.close()
-		cancel()
+		r.bubble.stimuli = append(r.bubble.stimuli, cancel)
 	}()
-	i.launch(over)
+	r.bubble.stimuli = append(r.bubble.stimuli, func() { i.launch(over) })
 	g := env.Clock.NewGroup(ctx)
 	for !i.ended {
 		if i.due.Wait(ctx) != nil {
@@ -65,13 +69,16 @@ func (r *runner) main(ctx context.Context, env *cluster.Env) {
 
 // launch starts the program on a goroutine of its own.
 func (i *incarnation) launch(ctx context.Context) {
+	if i.gate.isClosed() {
+		return // it has crashed in the same instant
+	}
 	cfg := fakerest.New(i.runner.bubble.server, fakerest.WithCaller(i.gate)).Config()
 	cfg.UserAgent = i.runner.program.Name
 	cfg.QPS = -1
 	b := i.runner.bubble
 	b.programs.Go(func() {
 		err := i.runner.program.Start(ctx, cfg)
-		b.act(func() {
+		i.gate.act(i.name, func() {
 			i.ended, i.err = true, err
 			i.due.Send()
 		})
@@ -80,7 +87,7 @@ func (i *incarnation) launch(ctx context.Context) {
 
 // admit takes a call from the gate.
 func (i *incarnation) admit(c *call) {
-	if i.over.Err() != nil {
+	if i.gate.isClosed() {
 		return // the caller knows
 	}
 	i.queue = append(i.queue, c)
@@ -99,10 +106,16 @@ func (i *incarnation) serve(ctx context.Context, c *call) {
 		return
 	}
 	ctx, c.cancel = i.clock.WithCancel(ctx)
-	if !c.watch {
-		c.answer(i.caller.Call(ctx, c.req))
+	switch {
+	case c.watch && ptr.Deref(c.req.SendInitialEvents, false) && !i.runner.program.RealLists:
+		c.answer(nil, errNoWatchList)
+		return
+	case !c.watch:
+		resp, err := i.caller.Call(ctx, c.req)
+		c.answer(i.firstList(c.req, resp, err))
 		return
 	}
+	i.afterFirstList(c.req)
 	// client-go draws the period from a source of its own.
 	if c.req.TimeoutSeconds != nil {
 		seconds := int64(i.period.Duration(engine.Dist{Min: 5 * time.Minute, Max: 10 * time.Minute}) / time.Second)
@@ -115,7 +128,7 @@ func (i *incarnation) serve(ctx context.Context, c *call) {
 	case c.given:
 		from.Stop()
 	default:
-		c.stream = newStream(i, from)
+		c.stream = newStream(c, from)
 		c.answer(nil, nil)
 	}
 }

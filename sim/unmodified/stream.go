@@ -9,7 +9,7 @@ import (
 // stream is a watch on its way from the engine to a program: the engine puts events in,
 // a goroutine of the program takes them out.
 type stream struct {
-	in   *incarnation
+	call *call            // that opened it
 	from apiserver.Stream // the engine's
 
 	mu     sync.Mutex
@@ -21,8 +21,8 @@ type stream struct {
 var _ apiserver.Stream = (*stream)(nil)
 
 // newStream is called in the engine.
-func newStream(in *incarnation, from apiserver.Stream) *stream {
-	s := &stream{in: in, from: from}
+func newStream(c *call, from apiserver.Stream) *stream {
+	s := &stream{call: c, from: from}
 	from.OnReady(s.fill)
 	return s
 }
@@ -41,7 +41,8 @@ func (s *stream) fill() {
 	ready := s.ready
 	s.mu.Unlock()
 	if ready != nil {
-		s.in.runner.bubble.stimuli = append(s.in.runner.bubble.stimuli, ready)
+		b := s.call.to.runner.bubble
+		b.stimuli = append(b.stimuli, ready)
 	}
 }
 
@@ -84,5 +85,5 @@ func (s *stream) Stop() {
 	s.mu.Lock()
 	s.events, s.over = nil, true
 	s.mu.Unlock()
-	s.in.runner.bubble.act(s.end)
+	s.call.to.gate.act(s.call.order, s.end)
 }

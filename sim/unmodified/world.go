@@ -32,6 +32,13 @@ type Program struct {
 	// goroutine of its own.
 	Start func(ctx context.Context, cfg *rest.Config) error
 
+	// RealLists lets informers begin with what is there. A controller gets to know of
+	// that in the order of a map, so a run with several such objects does not repeat
+	// unless the program does not mind. Without it, an informer begins with nothing, and
+	// everything that is there comes as an event: a program that takes an informer's
+	// first list for complete may see faults that it does not have.
+	RealLists bool
+
 	// Restart says what happens when it ends.
 	Restart cluster.Restart
 
@@ -82,4 +89,11 @@ func bubbled(t *testing.T, o sim.Options, build func(w *World)) (sim.Options, si
 		b.start(w)
 		build(&World{World: w, bubble: b})
 	}
+}
+
+// Trace is sim.TraceSeed for worlds with programs.
+func Trace(t *testing.T, o sim.Options, seed uint64, build func(w *World)) *sim.Result {
+	t.Helper()
+	o, simBuild := bubbled(t, o, build)
+	return sim.TraceSeed(o, seed, simBuild)
 }

@@ -15,6 +15,9 @@ type answer struct {
 	header http.Header
 	body   []byte
 	stream *watchBody // instead of body
+
+	// broken is how the connection breaks, instead of any answer.
+	broken error
 }
 
 // gzipThreshold is the size, in bytes, above which an answer is compressed for

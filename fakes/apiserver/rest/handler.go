@@ -2,7 +2,9 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -304,6 +306,10 @@ func (a *answer) warn(response *apiserver.Response) {
 
 // errorAnswer is an error as a Status, in a form that the client takes.
 func errorAnswer(r *http.Request, err error) *answer {
+	var broken *url.Error // what a caller that is a network says
+	if errors.As(err, &broken) {
+		return &answer{broken: broken.Err}
+	}
 	status := statusOf(err)
 	f, ok := negotiate(r, plainOffer)
 	if !ok {

@@ -19,6 +19,9 @@ const stalled = time.Minute
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := h.answer(r)
+	if a.broken != nil {
+		panic(http.ErrAbortHandler) // the client sees no more than that
+	}
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.code)
 	if a.stream == nil {
@@ -64,6 +67,9 @@ func (h *Handler) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("the request has no URL")
 	}
 	a := h.answer(r)
+	if a.broken != nil {
+		return nil, a.broken
+	}
 	response := &http.Response{
 		Status:     fmt.Sprintf("%d %s", a.code, http.StatusText(a.code)),
 		StatusCode: a.code,
