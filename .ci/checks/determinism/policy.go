@@ -26,6 +26,7 @@ var wings = []struct {
 	{"fakes/apiserver/conformance", Free}, // asks a real API server the same questions; no part of a run
 	{"fakes/apiserver/fidelity", Free},    // likewise
 	{"sim/live", Free},                    // lets clients of the real world into a run, which keeps what they do as its inputs
+	{"sim/unmodified", Free},              // runs programs with goroutines of their own, in a bubble with a clock of its own
 	{"sim", Simulated},
 	{"fakes", Simulated},
 	{"scenarios/serve", Free}, // the sockets in front of such a run
