@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -15,9 +16,19 @@ import (
 // pod, and whether that is nothing: only ephemeral containers are taken from what was
 // sent.
 func PrepareEphemeral(obj, old Object) (out Object, same bool) {
-	p := shape.ShallowCopy(old).(*corev1.Pod)
-	p.Spec.EphemeralContainers = obj.(*corev1.Pod).Spec.EphemeralContainers
+	sent := obj.(*corev1.Pod)
+	p := beside(sent, old.(*corev1.Pod))
+	p.Spec.EphemeralContainers = sent.Spec.EphemeralContainers
 	return regenerated(p, old)
+}
+
+// beside returns what a write to a part of a pod leaves beside that part: spec, status
+// and most of the metadata are as they were. Of the rest validation speaks.
+func beside(sent, was *corev1.Pod) *corev1.Pod {
+	p := shape.ShallowCopy(sent).(*corev1.Pod)
+	p.Spec, p.Status = was.Spec, was.Status
+	metav1.ResetObjectMetaForStatus(&p.ObjectMeta, &was.ObjectMeta)
+	return p
 }
 
 // regenerated counts a change of the spec.

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	requests "k8s.io/component-helpers/resource"
-
-	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
 )
 
 // PrepareResize returns what a write to pods/resize makes of the stored pod, and
@@ -25,7 +23,7 @@ func PrepareResize(obj, old Object) (out Object, same bool) {
 	if len(sent.Spec.Containers) != len(was.Spec.Containers) || len(sent.Spec.InitContainers) != len(was.Spec.InitContainers) {
 		return sent, false
 	}
-	p := shape.ShallowCopy(old).(*corev1.Pod)
+	p := beside(sent, was)
 	p.Spec.Containers = resizedContainers(sent.Spec.Containers, was.Spec.Containers)
 	p.Spec.InitContainers = resizedContainers(sent.Spec.InitContainers, was.Spec.InitContainers)
 	if sent.Spec.Resources != nil {
