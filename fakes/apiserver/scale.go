@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/patch"
@@ -163,18 +164,7 @@ func (c *call) patchedScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale,
 	current.SetGroupVersionKind(scaleKind)
 	scale := &autoscalingv1.Scale{}
 	if c.req.PatchType == types.StrategicMergePatchType {
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(current)
-		if err != nil {
-			return nil, err
-		}
-		out, sent, _, err := patch.Strategic(content, c.req.Body, scale, false)
-		if err != nil {
-			return nil, err
-		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(out, scale); err != nil {
-			return nil, errPatched(fmt.Sprintf("%+v", sent), err.Error())
-		}
-		return scale, nil
+		return scale, c.patchScaleContent(current, scale)
 	}
 	doc, err := json.Marshal(current)
 	if err != nil {
@@ -184,14 +174,37 @@ func (c *call) patchedScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale,
 	if c.req.PatchType == types.JSONPatchType {
 		apply = patch.JSON
 	}
-	if doc, _, err = apply(doc, c.req.Body, false); err != nil {
+	doc, complaints, err := apply(doc, c.req.Body, c.strict())
+	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(doc, scale); err != nil {
+	unknown, err := kjson.UnmarshalStrict(doc, scale)
+	if err != nil {
 		return nil, errPatched(string(doc), err.Error())
 	}
 	if gvk := scale.GroupVersionKind(); gvk != scaleKind {
 		return nil, errPatched(string(doc), c.notThe(gvk, scaleKind))
 	}
-	return scale, nil
+	return scale, c.complain(append(complaints, unknown...), string(doc))
+}
+
+// patchScaleContent applies a strategic merge patch to a scale.
+func (c *call) patchScaleContent(current, into *autoscalingv1.Scale) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(current)
+	if err != nil {
+		return err
+	}
+	out, sent, complaints, err := patch.Strategic(content, c.req.Body, into, c.strict())
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%+v", sent)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(out, into, c.strict()); err != nil {
+		strict, ok := runtime.AsStrictDecodingError(err)
+		if !ok {
+			return errPatched(text, err.Error())
+		}
+		complaints = append(complaints, strict.Errors()...)
+	}
+	return c.complain(complaints, text)
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -40,7 +41,7 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 	if meta.Kind != "" && meta.Kind != kind.Kind {
 		return c.errOtherKind(meta.APIVersion, meta.Kind, kind)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := c.readStrictly(data, into); err != nil {
 		if c.ep.Custom {
 			return errUnregistered(kind)
 		}
@@ -48,6 +49,15 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 	}
 	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return nil
+}
+
+// readStrictly reads JSON into an object, minding how strict the request wants it.
+func (c *call) readStrictly(data []byte, into Object) error {
+	complaints, err := kjson.UnmarshalStrict(data, into)
+	if err != nil || !c.strict() {
+		return err
+	}
+	return c.heed(complaints)
 }
 
 // readProtobuf is readInto for protobuf, whose envelope says what it holds.
