@@ -105,6 +105,9 @@ func (c *call) patched(old Object) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.ep.Custom && obj.GetObjectKind().GroupVersionKind() != c.ep.Served {
+		c.own.owners, c.own.known = c.owners(old), true // nobody can tell what belongs to whom in another kind
+	}
 	if v := c.ep.Version; v != nil {
 		obj = v.To(obj)
 	}
@@ -199,7 +202,7 @@ func (c *call) patchDocument(current Object) (Object, error) {
 	}
 	switch {
 	case gvk == nil || *gvk == c.ep.Served:
-	case c.ep.Custom && c.req.Subresource == "status": // of which the status alone is taken, for nobody
+	case c.ep.Custom && c.req.Subresource == "status": // of which the status alone is taken
 	default:
 		if err := c.checkKind(*gvk, c.req.Name); err != nil {
 			return nil, errPatched(string(doc), c.realText(gvk, err))
@@ -253,9 +256,10 @@ func (c *call) patchContent(current Object) (Object, error) {
 	return obj, nil
 }
 
-// complain turns what a strict reading found into warnings or an error.
+// complain turns what a strict reading found into warnings or an error, unless nobody
+// wants to know.
 func (c *call) complain(complaints []error, patched string) error {
-	if len(complaints) == 0 {
+	if len(complaints) == 0 || !c.strict() {
 		return nil
 	}
 	if c.directive() != metav1.FieldValidationWarn {

@@ -96,7 +96,7 @@ func (v *version) withRules(c *compiled, errs field.ErrorList, u, old *unstructu
 	switch {
 	case c.rules == nil:
 		return errs
-	case slices.ContainsFunc(errs, blocksRules), old == nil && badMetadata(u):
+	case slices.ContainsFunc(errs, blocksRules), len(v.checkType(u)) == 0 && badMetadata(u, old):
 		return append(errs, field.Invalid(nil, nil, rulesUnchecked)) // always the last
 	}
 	var before any
@@ -107,10 +107,15 @@ func (v *version) withRules(c *compiled, errs field.ErrorList, u, old *unstructu
 	return append(errs, inOrder(withinBudget(found))...)
 }
 
-// badMetadata reports whether the metadata of a new object, which are checked
-// elsewhere, keep rules from being checked.
-func badMetadata(u *unstructured.Unstructured) bool {
-	errs := apivalidation.ValidateObjectMetaAccessor(u, u.GetNamespace() != "", apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+// badMetadata reports whether the metadata of an object, which are checked elsewhere,
+// keep rules from being checked. Old is nil if the object is new.
+func badMetadata(u, old *unstructured.Unstructured) bool {
+	var errs field.ErrorList
+	if old == nil {
+		errs = apivalidation.ValidateObjectMetaAccessor(u, u.GetNamespace() != "", apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	} else if len(u.GetOwnerReferences()) > 0 { // of an update, nothing else can be wrong in such a way
+		errs = apivalidation.ValidateObjectMetaAccessorUpdate(u, old, field.NewPath("metadata"))
+	}
 	return slices.ContainsFunc(errs, blocksRules)
 }
 
