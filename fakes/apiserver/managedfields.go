@@ -138,8 +138,9 @@ func (c *call) unwritten() string {
 }
 
 // disowned reports whether a write of obj, which is the same as old, changes
-// owners nevertheless.
-func (c *call) disowned(obj, old Object) bool {
+// owners nevertheless. The time of an owner is put back, if nothing else is different;
+// a selfLink is, though it is not stored.
+func (c *call) disowned(obj, old Object, link string) bool {
 	if !c.own.known {
 		if c.own.mark.By == nil {
 			return false
@@ -152,7 +153,7 @@ func (c *call) disowned(obj, old Object) bool {
 		}
 		c.settleOwners(sent, old)
 	}
-	if c.req.Subresource == "scale" { // nobody puts times back that have gone
+	if c.req.Subresource == "scale" || link != "" { // nobody puts times back that have gone
 		return !apply.Identical(c.own.owners, c.owners(old))
 	}
 	return !apply.Same(c.own.owners, c.owners(old))

@@ -160,7 +160,7 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		return nil, err
 	}
 	c.settleRaw(obj)
-	same = same && c.raw == c.own.mark.Raw && c.ep.SameRest(obj, old) && c.asStored(obj, old)
+	same = same && !c.raw && !c.own.mark.Raw && c.ep.SameRest(obj, old) && c.asStored(obj, old)
 	if err := c.admitValid(t, obj, old); err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 	case c.released(obj, old):
 		setLink(obj, link)
 		return c.release(obj, old)
-	case same && !c.disowned(obj, old): // no event, no new version, unless it is to be sealed anew
+	case same && !c.disowned(obj, old, link): // no event, no new version, unless it is to be sealed anew
 		if stale, err := c.stale(c.key()); err != nil {
 			return nil, err
 		} else if stale && !c.dryRun {
