@@ -63,7 +63,7 @@ func (c *call) insert(obj Object) (*Response, error) {
 		return nil, err
 	}
 	if c.ep.Review != nil {
-		if err := c.ep.Review(c.rulesContext(), obj); err != nil {
+		if err := c.ep.Review(c.rulesContext(), obj, nil); err != nil {
 			return nil, err
 		}
 	}

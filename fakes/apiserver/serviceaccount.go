@@ -3,6 +3,7 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,6 +134,8 @@ func (c *call) mountToken(s *corev1.PodSpec) {
 	}
 	mount := corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: tokenMountPath}
 	mounted := false
+	// What was sent is still looked at, to see who owns what.
+	s.InitContainers, s.Containers = slices.Clone(s.InitContainers), slices.Clone(s.Containers)
 	for _, list := range [][]corev1.Container{s.InitContainers, s.Containers} {
 		for i := range list {
 			if !mounts(&list[i], tokenMountPath) {

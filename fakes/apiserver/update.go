@@ -40,6 +40,13 @@ type target struct {
 var mainTarget = target{
 	creates: true,
 	whole:   true,
+	admit: func(c *call, obj, old Object) error {
+		if c.ep.Review == nil {
+			return nil
+		}
+		return c.ep.Review(c.rulesContext(), obj, old)
+	},
+	charge: (*call).chargeChange,
 	prepare: func(c *call, obj, old Object) (Object, bool) {
 		return obj, c.ep.BeforeUpdate(c.rulesContext(), obj, old)
 	},

@@ -71,8 +71,9 @@ type Kind struct {
 	// refuse. Old is nil on create.
 	Admit func(c *Context, obj, old Object) error
 
-	// Review is what built-in admission plug-ins refuse of a new object that is valid.
-	Review func(c *Context, obj Object) error
+	// Review is what built-in admission plug-ins refuse of an object that is valid. Old
+	// is nil on create.
+	Review func(c *Context, obj, old Object) error
 
 	// LooseMetadata says that a real server checks nothing of the metadata but what it
 	// checks of all kinds, custom resources too; late, if nothing else is wrong with a

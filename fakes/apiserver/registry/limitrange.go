@@ -3,20 +3,21 @@ package registry
 import (
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Resources that the rules of other kinds ask for.
 var (
 	limitRangeResource    = schema.GroupResource{Resource: "limitranges"}
 	podResource           = schema.GroupResource{Resource: "pods"}
+	claimResource         = schema.GroupResource{Resource: "persistentvolumeclaims"}
 	serviceResource       = schema.GroupResource{Resource: "services"}
 	priorityClassResource = schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 )
@@ -30,6 +31,10 @@ var limitRanges = &Kind{
 		for i := range obj.(*corev1.LimitRange).Spec.Limits {
 			defaultLimits(&obj.(*corev1.LimitRange).Spec.Limits[i])
 		}
+	},
+	Validate: func(_ *Context, obj Object) field.ErrorList { return validateLimitRange(obj.(*corev1.LimitRange)) },
+	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList {
+		return validateLimitRange(obj.(*corev1.LimitRange))
 	},
 }
 
@@ -65,18 +70,11 @@ func forbidden(gr schema.GroupResource, obj Object, why string) error {
 	return apierrors.NewForbidden(gr, name, errors.New(why))
 }
 
-// limitPod applies the limit ranges of the pod's namespace.
-func limitPod(c *Context, p *corev1.Pod) error {
-	ranges := c.Peers.Peers(limitRangeResource, p.Namespace)
-	for _, r := range ranges {
+// limitPod gives a new pod the defaults of the limit ranges of its namespace.
+func limitPod(c *Context, p *corev1.Pod) {
+	for _, r := range c.Peers.Peers(limitRangeResource, p.Namespace) {
 		applyLimits(r.(*corev1.LimitRange), p)
 	}
-	for _, r := range ranges {
-		if err := checkLimits(r.(*corev1.LimitRange), p); err != nil {
-			return forbidden(podResource, p, err.Error())
-		}
-	}
-	return nil
 }
 
 func applyLimits(r *corev1.LimitRange, p *corev1.Pod) {
@@ -89,6 +87,8 @@ func applyLimits(r *corev1.LimitRange, p *corev1.Pod) {
 		merge(&defaults.Requests, l.DefaultRequest)
 	}
 	var notes []string
+	// What was sent is still looked at, to see who owns what.
+	p.Spec.Containers, p.Spec.InitContainers = slices.Clone(p.Spec.Containers), slices.Clone(p.Spec.InitContainers)
 	for i := range p.Spec.Containers {
 		notes = append(notes, applyDefaults(&p.Spec.Containers[i], &defaults, "container")...)
 	}
@@ -96,27 +96,26 @@ func applyLimits(r *corev1.LimitRange, p *corev1.Pod) {
 		notes = append(notes, applyDefaults(&p.Spec.InitContainers[i], &defaults, "init container")...)
 	}
 	if len(notes) > 0 {
-		if p.Annotations == nil {
-			p.Annotations = map[string]string{}
-		}
+		p.Annotations = copied(p.Annotations)
 		p.Annotations["kubernetes.io/limit-ranger"] = "LimitRanger plugin set: " + strings.Join(notes, "; ")
 	}
 }
 
-// merge copies what dst lacks and returns the names of what it copied, sorted.
+// merge makes dst a list with what it lacks from src, and returns the names of that,
+// sorted.
 func merge(dst *corev1.ResourceList, src corev1.ResourceList) []string {
 	var names []string
-	if *dst == nil && len(src) > 0 {
-		*dst = corev1.ResourceList{}
+	out := maps.Clone(*dst)
+	if out == nil && len(src) > 0 {
+		out = corev1.ResourceList{}
 	}
-	for name, q := range src {
-		if _, ok := (*dst)[name]; ok {
-			continue
+	for _, name := range sortedKeys(src) {
+		if _, ok := out[name]; !ok {
+			out[name] = src[name].DeepCopy()
+			names = append(names, string(name))
 		}
-		(*dst)[name] = q.DeepCopy()
-		names = append(names, string(name))
 	}
-	sort.Strings(names)
+	*dst = out
 	return names
 }
 
@@ -130,52 +129,4 @@ func applyDefaults(c *corev1.Container, defaults *corev1.ResourceRequirements, w
 		notes = append(notes, fmt.Sprintf("%s limit for %s %s", strings.Join(limits, ", "), what, c.Name))
 	}
 	return notes
-}
-
-func checkLimits(r *corev1.LimitRange, p *corev1.Pod) error {
-	var errs []error
-	for _, l := range r.Spec.Limits {
-		if l.Type != corev1.LimitTypeContainer {
-			continue
-		}
-		for _, list := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
-			for i := range list {
-				res := &list[i].Resources
-				for _, name := range sortedKeys(l.Min) {
-					errs = append(errs, checkBound("minimum", string(name), l.Min[name], res, -1)...)
-				}
-				for _, name := range sortedKeys(l.Max) {
-					errs = append(errs, checkBound("maximum", string(name), l.Max[name], res, +1)...)
-				}
-			}
-		}
-	}
-	return utilerrors.NewAggregate(errs)
-}
-
-// checkBound checks the request and limit of one resource against a minimum
-// (sign -1) or maximum (+1). Only the first violation is told.
-func checkBound(what, name string, bound resource.Quantity, r *corev1.ResourceRequirements, sign int) []error {
-	request, hasRequest := r.Requests[corev1.ResourceName(name)]
-	limit, hasLimit := r.Limits[corev1.ResourceName(name)]
-	say := func(format string, args ...any) []error {
-		return []error{fmt.Errorf("%s %s usage per Container is %s"+format, append([]any{what, name, bound.String()}, args...)...)}
-	}
-	values := []struct {
-		name string
-		q    resource.Quantity
-		set  bool
-	}{{"request", request, hasRequest}, {"limit", limit, hasLimit}}
-	if sign > 0 {
-		values[0], values[1] = values[1], values[0]
-	}
-	if !values[0].set {
-		return say(".  No %s is specified", values[0].name)
-	}
-	for _, v := range values {
-		if v.set && v.q.Cmp(bound)*sign > 0 {
-			return say(", but %s is %s", v.name, v.q.String())
-		}
-	}
-	return nil
 }

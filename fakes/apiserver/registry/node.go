@@ -21,7 +21,9 @@ var nodes = &Kind{
 		{Name: "spec.unschedulable", Get: func(o Object) string { return strconv.FormatBool(o.(*corev1.Node).Spec.Unschedulable) }},
 	},
 	Default: func(obj Object) {
-		s := &obj.(*corev1.Node).Status
+		n := obj.(*corev1.Node)
+		defaultNetworks(&n.Spec)
+		s := &n.Status
 		if s.Allocatable == nil && s.Capacity != nil {
 			s.Allocatable = s.Capacity.DeepCopy()
 		}
@@ -36,6 +38,16 @@ var nodes = &Kind{
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		return validateNodeUpdate(obj.(*corev1.Node), old.(*corev1.Node))
 	},
+}
+
+// defaultNetworks makes the older field the first of the newer. It has the last word.
+func defaultNetworks(s *corev1.NodeSpec) {
+	switch {
+	case s.PodCIDR == "" && len(s.PodCIDRs) > 0:
+		s.PodCIDR = s.PodCIDRs[0]
+	case s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR):
+		s.PodCIDRs = []string{s.PodCIDR}
+	}
 }
 
 // taintNotReady keeps pods away from a node that nobody has called ready.
@@ -91,6 +103,9 @@ var volumes = &Kind{
 			v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
 		}
 		fill(&v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+		if h := v.Spec.HostPath; h != nil && h.Type == nil {
+			fill(&mine(&v.Spec.HostPath).Type, corev1.HostPathUnset)
+		}
 	},
 	Admit: func(_ *Context, obj, old Object) error { return protect(obj, old, "kubernetes.io/pv-protection") },
 	Status: &Status{
@@ -149,6 +164,17 @@ var claims = &Kind{
 		return validateClaim(&obj.(*corev1.PersistentVolumeClaim).Spec)
 	},
 	ValidateUpdate: validateClaimUpdate,
+	Review: func(c *Context, obj, old Object) error {
+		if old != nil && old.GetDeletionTimestamp() != nil {
+			return nil
+		}
+		for _, r := range c.Peers.Peers(limitRangeResource, obj.GetNamespace()) {
+			if err := checkClaimLimits(r.(*corev1.LimitRange), obj.(*corev1.PersistentVolumeClaim)); err != nil {
+				return forbidden(claimResource, obj, err.Error())
+			}
+		}
+		return nil
+	},
 }
 
 func defaultClaim(c *corev1.PersistentVolumeClaim) {
@@ -210,7 +236,11 @@ var resourceQuotas = &Kind{
 	Names:            Names{Plural: "resourcequotas", ShortNames: []string{"quota"}},
 	Prototype:        &corev1.ResourceQuota{},
 	Delete:           DeleteRules{ReturnsObject: true},
-	Status:           &Status{},
+	Status:           &Status{Validate: validateQuotaStatus},
+	Validate:         func(_ *Context, obj Object) field.ErrorList { return validateQuota(obj.(*corev1.ResourceQuota)) },
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		return validateQuotaChange(obj.(*corev1.ResourceQuota), old.(*corev1.ResourceQuota))
+	},
 }
 
 var replicationControllers = &Kind{

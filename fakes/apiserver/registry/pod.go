@@ -2,7 +2,9 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -155,6 +157,32 @@ func preparePodStatus(_ *Context, obj, old Object) {
 	if p.Status.ObservedGeneration == 0 && was.Status.ObservedGeneration != 0 {
 		p.Status.ObservedGeneration = was.Status.ObservedGeneration
 	}
+	keepObserved(&p.Status, &was.Status)
+}
+
+// keepObserved gives conditions that do not say which generation they are about the
+// one that they were about. There may be several of a type.
+func keepObserved(s, was *corev1.PodStatus) {
+	if !slices.ContainsFunc(was.Conditions, func(c corev1.PodCondition) bool { return c.ObservedGeneration != 0 }) {
+		return
+	}
+	before := map[corev1.PodConditionType][]int64{}
+	for i := range was.Conditions {
+		c := &was.Conditions[i]
+		before[c.Type] = append(before[c.Type], c.ObservedGeneration)
+	}
+	s.Conditions = slices.Clone(s.Conditions)
+	for i := range s.Conditions {
+		c := &s.Conditions[i]
+		old := before[c.Type]
+		if len(old) == 0 {
+			continue
+		}
+		before[c.Type] = old[1:]
+		if c.ObservedGeneration == 0 {
+			c.ObservedGeneration = old[0]
+		}
+	}
 }
 
 func validatePodStatus(_ *Context, obj, old Object) field.ErrorList {
@@ -164,9 +192,7 @@ func validatePodStatus(_ *Context, obj, old Object) field.ErrorList {
 	if p.Status.NominatedNodeName != "" && was.Spec.NodeName != "" && p.Status.NominatedNodeName != was.Status.NominatedNodeName {
 		errs = append(errs, field.Forbidden(status.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
 	}
-	for i := range p.Status.PodIPs {
-		errs = append(errs, validation.IsValidIP(status.Child("podIPs").Index(i), p.Status.PodIPs[i].IP)...)
-	}
+	errs = append(errs, validatePodAddresses(&p.Status, status)...)
 	if p.Status.QOSClass != was.Status.QOSClass {
 		errs = append(errs, field.Invalid(status.Child("qosClass"), p.Status.QOSClass, "field is immutable"))
 	}
@@ -186,6 +212,44 @@ func validatePodStatus(_ *Context, obj, old Object) field.ErrorList {
 		}
 	}
 	return errs
+}
+
+// validatePodAddresses checks the addresses of a pod and of its node: one of each family.
+func validatePodAddresses(s *corev1.PodStatus, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	own, host := make([]string, len(s.PodIPs)), make([]string, len(s.HostIPs))
+	for i := range s.PodIPs {
+		own[i] = s.PodIPs[i].IP
+	}
+	for i := range s.HostIPs {
+		host[i] = s.HostIPs[i].IP
+	}
+	if len(host) > 0 && host[0] != s.HostIP {
+		errs = append(errs, field.Invalid(p.Child("hostIPs").Index(0).Child("ip"), host[0], "must be equal to `hostIP`"))
+	}
+	for _, list := range []struct {
+		name string
+		ips  []string
+		sent any
+	}{{"podIPs", own, printedAddresses(own)}, {"hostIPs", host, printedAddresses(host)}} {
+		at := p.Child(list.name)
+		for i, ip := range list.ips {
+			errs = append(errs, validation.IsValidIP(at.Index(i), ip)...)
+		}
+		if len(list.ips) > 1 && !(len(list.ips) == 2 && strings.Contains(list.ips[0], ":") != strings.Contains(list.ips[1], ":")) {
+			errs = append(errs, field.Invalid(at, list.sent, "may specify no more than one IP for each IP family"))
+		}
+	}
+	return errs
+}
+
+// printedAddresses is how a real server prints addresses.
+func printedAddresses(ips []string) any {
+	out := make([]struct{ IP string }, len(ips))
+	for i, ip := range ips {
+		out[i].IP = ip
+	}
+	return out
 }
 
 var podTemplates = &Kind{
@@ -208,9 +272,7 @@ var podTemplates = &Kind{
 func admitPod(c *Context, obj, old Object) error {
 	p := obj.(*corev1.Pod)
 	if old == nil {
-		if err := limitPod(c, p); err != nil {
-			return err
-		}
+		limitPod(c, p)
 		if err := prioritize(c, p); err != nil {
 			return err
 		}
@@ -219,16 +281,24 @@ func admitPod(c *Context, obj, old Object) error {
 		p.Spec.Priority, p.Spec.PreemptionPolicy = keep(p.Spec.Priority, was.Spec.Priority), keep(p.Spec.PreemptionPolicy, was.Spec.PreemptionPolicy)
 	}
 	tolerate(p)
+	if old == nil {
+		return applyRuntimeClass(c, p)
+	}
 	return nil
 }
 
-// reviewPod refuses a new pod, which is valid.
-func reviewPod(_ *Context, obj Object) error {
-	p := obj.(*corev1.Pod)
-	if p.Spec.Overhead != nil && p.Spec.RuntimeClassName == nil {
-		return forbidden(podResource, p, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+// reviewPod does what LimitRanger and RuntimeClass do about a new pod that is valid.
+func reviewPod(c *Context, obj, old Object) error {
+	if old != nil {
+		return nil
 	}
-	return nil
+	p := obj.(*corev1.Pod)
+	for _, r := range c.Peers.Peers(limitRangeResource, p.Namespace) {
+		if err := checkLimits(r.(*corev1.LimitRange), p); err != nil {
+			return forbidden(podResource, p, err.Error())
+		}
+	}
+	return checkOverhead(c, p)
 }
 
 func keep[T any](now, was *T) *T {
