@@ -16,7 +16,7 @@ var autoscalers = &Kind{
 	Names:            Names{Plural: "horizontalpodautoscalers", ShortNames: []string{"hpa"}, Categories: []string{"all"}},
 	Prototype:        &autoscalingv2.HorizontalPodAutoscaler{},
 	Generation:       SpecOnly,
-	Status:           &Status{},
+	Status:           &Status{Validate: validateAutoscalerStatus},
 	Default:          func(obj Object) { defaultAutoscaler(&obj.(*autoscalingv2.HorizontalPodAutoscaler).Spec) },
 	Validate:         func(_ *Context, obj Object) field.ErrorList { return validateAutoscaler(obj) },
 	ValidateUpdate:   func(_ *Context, obj, _ Object) field.ErrorList { return validateAutoscaler(obj) },
@@ -120,6 +120,12 @@ func validateAutoscaler(obj Object) field.ErrorList {
 		errs = append(errs, field.Invalid(p.Child("maxReplicas"), s.MaxReplicas, "must be greater than or equal to 1"))
 	}
 	return errs
+}
+
+func validateAutoscalerStatus(_ *Context, obj, _ Object) field.ErrorList {
+	s := &obj.(*autoscalingv2.HorizontalPodAutoscaler).Status
+	p := field.NewPath("status")
+	return append(nonNegative(s.CurrentReplicas, p.Child("currentReplicas")), nonNegative(s.DesiredReplicas, p.Child("desiredReplicas"))...)
 }
 
 // validateMetrics checks that each metric has the source that its type says, and

@@ -16,12 +16,15 @@ var deployments = &Kind{
 	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
 		return &obj.(*appsv1.Deployment).Spec.Template, templatePath
 	}),
-	Status: &Status{KeepLabels: true, Validate: func(_ *Context, obj, _ Object) field.ErrorList {
-		s := &obj.(*appsv1.Deployment).Status
-		return replicaStatus(s.Replicas, map[string]int32{
+	Status: &Status{KeepLabels: true, Validate: func(_ *Context, obj, old Object) field.ErrorList {
+		s, was := &obj.(*appsv1.Deployment).Status, &old.(*appsv1.Deployment).Status
+		p := field.NewPath("status")
+		errs := replicaStatus(s.Replicas, map[string]int32{
 			"replicas": s.Replicas, "updatedReplicas": s.UpdatedReplicas, "readyReplicas": s.ReadyReplicas,
 			"availableReplicas": s.AvailableReplicas,
 		}, s.ReadyReplicas, s.AvailableReplicas)
+		errs = append(errs, nonNegative(s.UnavailableReplicas, p.Child("unavailableReplicas"))...)
+		return append(errs, countedUp(s.CollisionCount, was.CollisionCount, p.Child("collisionCount"))...)
 	}},
 	Scale: &Scale{
 		Replicas:    func(o Object) int32 { return value(o.(*appsv1.Deployment).Spec.Replicas) },
@@ -110,6 +113,15 @@ func replicaStatus(total int32, counts map[string]int32, ready, available int32)
 	}
 	if available > ready {
 		errs = append(errs, field.Invalid(p.Child("availableReplicas"), available, "cannot be greater than readyReplicas"))
+	}
+	return errs
+}
+
+// countedUp checks a number that may only grow.
+func countedUp(n, was *int32, p *field.Path) field.ErrorList {
+	errs := optionalNonNegative(n, p)
+	if was != nil && value(n) < *was {
+		errs = append(errs, field.Invalid(p, value(n), "cannot be decremented"))
 	}
 	return errs
 }

@@ -33,7 +33,7 @@ var jobs = &Kind{
 	},
 	Default:       func(obj Object) { defaultJob(obj.(*batchv1.Job)) },
 	Settle:        func(obj Object) bool { return defaultJobLabels(obj.(*batchv1.Job)) },
-	Status:        &Status{},
+	Status:        &Status{Validate: validateJobStatus},
 	PrepareCreate: func(_ *Context, obj Object) { selectOwnPods(obj.(*batchv1.Job)) },
 	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
 		return &obj.(*batchv1.Job).Spec.Template, templatePath

@@ -117,13 +117,21 @@ var ingresses = &Kind{
 	Names:            Names{Plural: "ingresses", ShortNames: []string{"ing"}},
 	Prototype:        &networkingv1.Ingress{},
 	Generation:       SpecOnly,
-	Status:           &Status{},
+	Status:           &Status{Validate: validateIngressStatus},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		return validateIngress(&obj.(*networkingv1.Ingress).Spec)
 	},
 	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList {
 		return validateIngress(&obj.(*networkingv1.Ingress).Spec)
 	},
+}
+
+func validateIngressStatus(_ *Context, obj, _ Object) field.ErrorList {
+	var errs field.ErrorList
+	for i, in := range obj.(*networkingv1.Ingress).Status.LoadBalancer.Ingress {
+		errs = append(errs, balancerAddress(in.IP, in.Hostname, field.NewPath("status", "loadBalancer", "ingress").Index(i))...)
+	}
+	return errs
 }
 
 func validateIngress(s *networkingv1.IngressSpec) field.ErrorList {
@@ -191,6 +199,9 @@ var ingressClasses = &Kind{
 		if s := &obj.(*networkingv1.IngressClass).Spec; s.Parameters != nil && s.Parameters.Scope == nil {
 			fill(&mine(&s.Parameters).Scope, networkingv1.IngressClassParametersReferenceScopeCluster)
 		}
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		return fixed(obj.(*networkingv1.IngressClass).Spec.Controller, old.(*networkingv1.IngressClass).Spec.Controller, field.NewPath("spec", "controller"))
 	},
 }
 

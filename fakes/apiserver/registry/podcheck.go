@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -147,9 +148,7 @@ func validateContainers(list []corev1.Container, volumes, taken map[string]bool,
 		} else {
 			errs = append(errs, dnsLabel(c.Name, at.Child("name"))...)
 		}
-		if c.Image == "" {
-			errs = append(errs, field.Required(at.Child("image"), ""))
-		}
+		errs = append(errs, validateImage(c.Image, at.Child("image"))...)
 		errs = append(errs, validatePorts(c.Ports, at.Child("ports"))...)
 		errs = append(errs, validateEnv(c.Env, at.Child("env"))...)
 		for j, m := range c.VolumeMounts {
@@ -172,6 +171,16 @@ func validateContainers(list []corev1.Container, volumes, taken map[string]bool,
 		taken[c.Name] = true
 	}
 	return errs
+}
+
+func validateImage(image string, p *field.Path) field.ErrorList {
+	switch {
+	case image == "":
+		return field.ErrorList{field.Required(p, "")}
+	case strings.TrimSpace(image) != image:
+		return field.ErrorList{field.Invalid(p, image, "must not have leading or trailing whitespace")}
+	}
+	return nil
 }
 
 func validatePorts(list []corev1.ContainerPort, p *field.Path) field.ErrorList {

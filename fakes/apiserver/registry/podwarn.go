@@ -61,12 +61,15 @@ func warnPodSpec(s *corev1.PodSpec, p *field.Path) []string {
 // are written for the first time or change.
 func warnTemplate(template func(Object) (*corev1.PodTemplateSpec, *field.Path)) func(obj, old Object) []string {
 	return func(obj, old Object) []string {
-		if old != nil && obj.GetGeneration() == old.GetGeneration() {
+		_, ofNodes := obj.(*appsv1.DaemonSet)
+		switch {
+		case old == nil:
+		case ofNodes && templateGeneration(obj) == templateGeneration(old), !ofNodes && obj.GetGeneration() == old.GetGeneration():
 			return nil
 		}
 		t, p := template(obj)
 		var out []string
-		if _, named := obj.(*appsv1.DaemonSet); old == nil && !named { // whose pods are not called after it
+		if old == nil && !ofNodes { // whose pods are not called after it
 			out = warnName(obj)
 		}
 		return append(out, warnPodSpec(&t.Spec, p.Child("spec"))...)

@@ -18,7 +18,7 @@ var budgets = &Kind{
 	LateMetadata:     true,
 	Generation:       SpecOnly,
 	Write:            WriteRules{PutNeedsVersion: true},
-	Status:           &Status{},
+	Status:           &Status{Validate: validateBudgetStatus},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
 		return validateBudget(&obj.(*policyv1.PodDisruptionBudget).Spec)
 	},
@@ -40,6 +40,16 @@ func validateBudget(s *policyv1.PodDisruptionBudgetSpec) field.ErrorList {
 		errs = append(errs, supported(p.Child("unhealthyPodEvictionPolicy"), *policy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)
 	}
 	return errs
+}
+
+func validateBudgetStatus(_ *Context, obj, _ Object) field.ErrorList {
+	s := &obj.(*policyv1.PodDisruptionBudget).Status
+	p := field.NewPath("status")
+	errs := unversioned.ValidateConditions(s.Conditions, p.Child("conditions"))
+	errs = append(errs, nonNegative(s.DisruptionsAllowed, p.Child("disruptionsAllowed"))...)
+	errs = append(errs, nonNegative(s.CurrentHealthy, p.Child("currentHealthy"))...)
+	errs = append(errs, nonNegative(s.DesiredHealthy, p.Child("desiredHealthy"))...)
+	return append(errs, nonNegative(s.ExpectedPods, p.Child("expectedPods"))...)
 }
 
 // printedBudget is how a real server prints the specification.

@@ -36,7 +36,7 @@ var services = &Kind{
 		serviceClusterIP,
 		{Name: "spec.type", Get: func(o Object) string { return string(o.(*corev1.Service).Spec.Type) }},
 	},
-	Default:        func(obj Object) { defaultService(&obj.(*corev1.Service).Spec) },
+	Default:        func(obj Object) { defaultService(&obj.(*corev1.Service).Spec); defaultIngress(obj.(*corev1.Service)) },
 	Status:         &Status{Validate: validateServiceStatus},
 	Begin:          allocateService,
 	PrepareUpdate:  dropUnused,
@@ -75,6 +75,19 @@ func defaultService(s *corev1.ServiceSpec) {
 	}
 	if s.Type == corev1.ServiceTypeLoadBalancer {
 		fill(&s.AllocateLoadBalancerNodePorts, true)
+	}
+}
+
+// defaultIngress says that traffic to an address of a load balancer keeps it.
+func defaultIngress(s *corev1.Service) {
+	if s.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return
+	}
+	ingress := s.Status.LoadBalancer.Ingress
+	for i := range ingress {
+		if ingress[i].IP != "" {
+			fill(&ingress[i].IPMode, corev1.LoadBalancerIPModeVIP)
+		}
 	}
 }
 

@@ -371,9 +371,7 @@ func validateServiceStatus(_ *Context, obj, _ Object) field.ErrorList {
 	var errs field.ErrorList
 	for i := range ingress {
 		in, at := &ingress[i], p.Index(i)
-		if in.IP != "" {
-			errs = append(errs, validation.IsValidIP(at.Child("ip"), in.IP)...)
-		}
+		errs = append(errs, balancerAddress(in.IP, in.Hostname, at)...)
 		switch {
 		case in.IPMode == nil && in.IP != "":
 			errs = append(errs, field.Required(at.Child("ipMode"), "must be specified when `ip` is set"))
@@ -382,15 +380,24 @@ func validateServiceStatus(_ *Context, obj, _ Object) field.ErrorList {
 		case in.IPMode != nil:
 			errs = append(errs, oneOf(at.Child("ipMode"), *in.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
 		}
-		if in.Hostname == "" {
-			continue
-		}
-		for _, msg := range validation.IsDNS1123Subdomain(in.Hostname) {
-			errs = append(errs, field.Invalid(at.Child("hostname"), in.Hostname, msg))
-		}
-		if _, err := netip.ParseAddr(in.Hostname); err == nil {
-			errs = append(errs, field.Invalid(at.Child("hostname"), in.Hostname, "must be a DNS name, not an IP address"))
-		}
+	}
+	return errs
+}
+
+// balancerAddress checks where a load balancer is to be found.
+func balancerAddress(ip, hostname string, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if ip != "" {
+		errs = append(errs, validation.IsValidIP(p.Child("ip"), ip)...)
+	}
+	if hostname == "" {
+		return errs
+	}
+	for _, msg := range validation.IsDNS1123Subdomain(hostname) {
+		errs = append(errs, field.Invalid(p.Child("hostname"), hostname, msg))
+	}
+	if _, err := netip.ParseAddr(hostname); err == nil {
+		errs = append(errs, field.Invalid(p.Child("hostname"), hostname, "must be a DNS name, not an IP address"))
 	}
 	return errs
 }

@@ -195,6 +195,9 @@ func dropUnused(_ *Context, obj, old Object) {
 	if reachable(was) && !reachable(s) && s.ExternalTrafficPolicy == was.ExternalTrafficPolicy {
 		s.ExternalTrafficPolicy = ""
 	}
+	if s.Type == corev1.ServiceTypeExternalName {
+		s.InternalTrafficPolicy = nil // it is stored, but nobody sees it
+	}
 	if s.Type != corev1.ServiceTypeLoadBalancer {
 		svc.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 	}

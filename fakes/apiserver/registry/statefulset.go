@@ -19,7 +19,7 @@ var statefulSets = &Kind{
 	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
 		return &obj.(*appsv1.StatefulSet).Spec.Template, templatePath
 	}),
-	Status: &Status{},
+	Status: &Status{Validate: validateSetStatus},
 	Scale: &Scale{
 		Replicas:    func(o Object) int32 { return value(o.(*appsv1.StatefulSet).Spec.Replicas) },
 		SetReplicas: func(o Object, n int32) { o.(*appsv1.StatefulSet).Spec.Replicas = &n },
@@ -125,6 +125,19 @@ func validateSetStrategy(u *appsv1.StatefulSetUpdateStrategy, p *field.Path) fie
 	return nil
 }
 
+func validateSetStatus(_ *Context, obj, old Object) field.ErrorList {
+	s, was := &obj.(*appsv1.StatefulSet).Status, &old.(*appsv1.StatefulSet).Status
+	p := field.NewPath("status")
+	errs := replicaStatus(s.Replicas, map[string]int32{
+		"replicas": s.Replicas, "readyReplicas": s.ReadyReplicas, "currentReplicas": s.CurrentReplicas,
+		"updatedReplicas": s.UpdatedReplicas, "availableReplicas": s.AvailableReplicas,
+	}, 0, 0)
+	if s.AvailableReplicas > s.ReadyReplicas {
+		errs = append(errs, field.Invalid(p.Child("availableReplicas"), s.AvailableReplicas, "cannot be greater than status.readyReplicas"))
+	}
+	return append(errs, countedUp(s.CollisionCount, was.CollisionCount, p.Child("collisionCount"))...)
+}
+
 var daemonSets = &Kind{
 	GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"),
 	Names:            Names{Plural: "daemonsets", ShortNames: []string{"ds"}, Categories: []string{"all"}},
@@ -138,7 +151,7 @@ var daemonSets = &Kind{
 	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
 		return &obj.(*appsv1.DaemonSet).Spec.Template, templatePath
 	}),
-	Status:        &Status{},
+	Status:        &Status{Validate: validateDaemonSetStatus},
 	PrepareCreate: func(_ *Context, obj Object) { setTemplateGeneration(obj, "1") },
 	PrepareUpdate: countTemplates,
 	Validate: func(_ *Context, obj Object) field.ErrorList {
@@ -177,6 +190,21 @@ func validateDaemonSet(s *appsv1.DaemonSetSpec) field.ErrorList {
 	}
 	errs = append(errs, nonNegative(s.MinReadySeconds, p.Child("minReadySeconds"))...)
 	return append(errs, optionalNonNegative(s.RevisionHistoryLimit, p.Child("revisionHistoryLimit"))...)
+}
+
+func validateDaemonSetStatus(_ *Context, obj, old Object) field.ErrorList {
+	s, was := &obj.(*appsv1.DaemonSet).Status, &old.(*appsv1.DaemonSet).Status
+	p := field.NewPath("status")
+	counts := map[string]int32{
+		"currentNumberScheduled": s.CurrentNumberScheduled, "numberMisscheduled": s.NumberMisscheduled,
+		"desiredNumberScheduled": s.DesiredNumberScheduled, "numberReady": s.NumberReady, "updatedNumberScheduled": s.UpdatedNumberScheduled,
+		"numberAvailable": s.NumberAvailable, "numberUnavailable": s.NumberUnavailable,
+	}
+	var errs field.ErrorList
+	for _, name := range sortedKeys(counts) {
+		errs = append(errs, nonNegative(counts[name], p.Child(name))...)
+	}
+	return append(errs, countedUp(s.CollisionCount, was.CollisionCount, p.Child("collisionCount"))...)
 }
 
 var controllerRevisions = &Kind{

@@ -24,6 +24,22 @@ var storageClasses = &Kind{
 		fill(&c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
 		fill(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
 	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		c, was := obj.(*storagev1.StorageClass), old.(*storagev1.StorageClass)
+		var errs field.ErrorList
+		for _, f := range []struct {
+			name string
+			same bool
+		}{
+			{"parameters", sameStrings(c.Parameters, was.Parameters)}, {"provisioner", c.Provisioner == was.Provisioner},
+			{"reclaimPolicy", pointsSame(c.ReclaimPolicy, was.ReclaimPolicy)}, {"volumeBindingMode", pointsSame(c.VolumeBindingMode, was.VolumeBindingMode)},
+		} {
+			if !f.same {
+				errs = append(errs, field.Invalid(field.NewPath(f.name), nil, apivalidation.FieldImmutableErrorMsg))
+			}
+		}
+		return errs
+	},
 }
 
 var volumeAttachments = &Kind{
@@ -125,4 +141,10 @@ var runtimeClasses = &Kind{
 	Cluster:          true,
 	Prototype:        &nodev1.RuntimeClass{},
 	Write:            WriteRules{PutCreates: true, PutNeedsVersion: true},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		if obj.(*nodev1.RuntimeClass).Handler != old.(*nodev1.RuntimeClass).Handler {
+			return field.ErrorList{field.Invalid(field.NewPath("handler"), nil, apivalidation.FieldImmutableErrorMsg)}
+		}
+		return nil
+	},
 }

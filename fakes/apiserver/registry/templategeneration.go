@@ -12,8 +12,12 @@ import (
 
 var daemonSetShape = shape.Of(&appsv1.DaemonSet{}, shape.Protobuf)
 
+func templateGeneration(obj Object) string {
+	return obj.GetAnnotations()[appsv1.DeprecatedTemplateGeneration]
+}
+
 func setTemplateGeneration(obj Object, n string) {
-	if obj.GetAnnotations()[appsv1.DeprecatedTemplateGeneration] == n {
+	if templateGeneration(obj) == n {
 		return
 	}
 	notes := make(map[string]string, len(obj.GetAnnotations())+1)
@@ -33,7 +37,7 @@ func countFromZero(obj Object) {
 
 func countTemplates(_ *Context, obj, old Object) {
 	d, was := obj.(*appsv1.DaemonSet), old.(*appsv1.DaemonSet)
-	n := was.Annotations[appsv1.DeprecatedTemplateGeneration]
+	n := templateGeneration(was)
 	a, b := &appsv1.DaemonSet{}, &appsv1.DaemonSet{}
 	a.Spec.Template, b.Spec.Template = d.Spec.Template, was.Spec.Template
 	if !daemonSetShape.Equal(a, b) {
