@@ -2,9 +2,12 @@ package apiserver
 
 import (
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/apply"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/shape"
@@ -177,6 +180,25 @@ func withFields(obj Object, owners *apply.Owners) Object {
 	obj = shape.ShallowCopy(obj).(Object)
 	obj.SetManagedFields(entries)
 	return obj
+}
+
+// ownFresh puts the managed fields into an object that is answered and not stored, as
+// it was sent.
+func (c *call) ownFresh(obj Object, kind schema.GroupVersionKind) {
+	if !c.req.ManagedFields {
+		return
+	}
+	named := func(o Object) Object {
+		o = shape.ShallowCopy(o).(Object)
+		o.GetObjectKind().SetGroupVersionKind(kind)
+		return o
+	}
+	m := apply.NewManager(apply.Config{
+		Kind: kind, Subresource: c.req.Subresource, Types: apply.UnknownTypes(),
+		New: func() runtime.Object { return named(reflect.New(reflect.TypeOf(obj).Elem()).Interface().(Object)) },
+	})
+	owners := m.Update(nil, nil, named(obj), c.manager(), c.now())
+	obj.SetManagedFields(apply.CopyEntries(owners.Entries()))
 }
 
 const invalidFields = ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: %v"

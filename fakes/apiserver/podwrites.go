@@ -68,13 +68,15 @@ func (c *call) bind() (*Response, error) {
 	if err := c.readInto(b, bindingKind); err != nil {
 		return nil, err
 	}
+	if err := c.placeIn(b); err != nil {
+		return nil, err
+	}
 	if err := c.admitToNamespace(b); err != nil {
 		return nil, err
 	}
 	if b.Name != c.req.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
 	}
-	b.Namespace = c.ns
 	if err := c.admitBinding(b); err != nil {
 		return nil, err
 	}
@@ -169,16 +171,15 @@ func (c *call) evict() (*Response, error) {
 	if err := c.readInto(e, evictionKind); err != nil {
 		return nil, err
 	}
-	if err := c.admitToNamespace(e); err != nil {
+	if err := c.placeIn(e); err != nil {
 		return nil, err
 	}
-	if e.Name == "" {
-		e.Name = c.req.Name
+	if err := c.admitToNamespace(e); err != nil {
+		return nil, err
 	}
 	if e.Name != c.req.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
 	}
-	e.Namespace = c.ns
 	if err := c.admitPart(admission.Create, e, nil, evictionKind); err != nil {
 		return nil, err
 	}
@@ -246,7 +247,7 @@ func (c *call) spend(pod *corev1.Pod) error {
 		var own []*policyv1.PodDisruptionBudget
 		for _, b := range all[*policyv1.PodDisruptionBudget](peers{c.store}.Peers(ep.gr, pod.Namespace)) {
 			sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-			if err == nil && !sel.Empty() && sel.Matches(labels.Set(pod.Labels)) {
+			if err == nil && sel.Matches(labels.Set(pod.Labels)) {
 				own = append(own, b)
 			}
 		}
@@ -262,14 +263,19 @@ func (c *call) spend(pod *corev1.Pod) error {
 		if err != nil || c.dryRun {
 			return err
 		}
-		err = c.rewrite(ep, store.Key{Namespace: next.Namespace, Name: next.Name}, next, own[0])
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+		if err = c.writeBudget(next); !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
+}
+
+// writeBudget writes the status of a budget as the server's own client does.
+func (c *call) writeBudget(b *policyv1.PodDisruptionBudget) error {
+	_, err := c.Do(&Request{
+		Verb: Update, Resource: budgetResource, Subresource: "status", Namespace: b.Namespace, Name: b.Name,
+		Object: b, Owned: true, UserAgent: "kube-apiserver",
+	})
+	return err
 }
 
 func ready(p *corev1.Pod) bool {

@@ -50,6 +50,14 @@ func (c *call) issueToken() (*Response, error) {
 	if err := c.readInto(req, tokenRequestKind); err != nil {
 		return nil, err
 	}
+	if err := c.placeIn(req); err != nil {
+		return nil, err
+	}
+	if req.Spec.ExpirationSeconds == nil {
+		hour := int64(defaultTokenSeconds)
+		req.Spec.ExpirationSeconds = &hour
+	}
+	c.ownFresh(req, tokenRequestKind)
 	if err := c.admitPart(admission.Create, req, nil, tokenRequestKind); err != nil {
 		return nil, err
 	}
@@ -60,10 +68,6 @@ func (c *call) issueToken() (*Response, error) {
 	req.Name, req.Namespace, req.UID = account.Name, account.Namespace, account.UID
 	req.CreationTimestamp = c.now()
 	req.Status = authenticationv1.TokenRequestStatus{}
-	if req.Spec.ExpirationSeconds == nil {
-		hour := int64(defaultTokenSeconds)
-		req.Spec.ExpirationSeconds = &hour
-	}
 	if len(req.Spec.Audiences) == 0 {
 		req.Spec.Audiences = apiAudiences()
 	}

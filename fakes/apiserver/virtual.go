@@ -28,7 +28,11 @@ func init() { // not a literal: the handlers refer to it in the end
 
 // dispatchVirtual serves a kind of which nothing is stored.
 func (c *call) dispatchVirtual() (*Response, error) {
-	if !slices.Contains(c.ep.Virtual, string(c.req.Verb)) {
+	switch known := slices.Contains(c.ep.Virtual, string(c.req.Verb)); {
+	case known:
+	case c.req.Name != "":
+		return nil, errNoResource()
+	default:
 		return nil, errMethod()
 	}
 	if c.ep.gr == corev1.Resource("componentstatuses") {
@@ -45,6 +49,7 @@ func (c *call) dispatchVirtual() (*Response, error) {
 	if err := c.placeIn(obj); err != nil {
 		return nil, err
 	}
+	c.ownFresh(obj, c.ep.GroupVersionKind)
 	if err := c.mutate(admission.Create, obj, nil); err != nil {
 		return nil, err
 	}

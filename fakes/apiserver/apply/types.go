@@ -16,19 +16,29 @@ import (
 var builtin = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
 
 // BuiltinTypes returns a converter for the kinds that client-go knows, and for all
-// others one that guesses: every field of a map is owned by itself, lists are
-// owned as a whole.
+// others one that guesses: every field of a map is owned by itself, and lists are
+// owned as a whole, but for those that all kinds have.
 func BuiltinTypes() managedfields.TypeConverter { return lazyTypes{} }
 
 // GuessedTypes returns a converter that only guesses, for kinds without a schema.
 func GuessedTypes() managedfields.TypeConverter { return managedfields.NewDeducedTypeConverter() }
+
+// UnknownTypes returns a converter that guesses, but for what all kinds have.
+func UnknownTypes() managedfields.TypeConverter { return unknownTypes{} }
+
+type unknownTypes struct{ lazyTypes }
+
+// ObjectToTyped implements managedfields.TypeConverter.
+func (unknownTypes) ObjectToTyped(obj runtime.Object, opts ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	return fromObject(unknownParser(), obj, opts)
+}
 
 type lazyTypes struct{}
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (lazyTypes) ObjectToTyped(obj runtime.Object, opts ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	if !scheme.Scheme.Recognizes(obj.GetObjectKind().GroupVersionKind()) {
-		return GuessedTypes().ObjectToTyped(obj, opts...)
+		return UnknownTypes().ObjectToTyped(obj, opts...)
 	}
 	return builtin().ObjectToTyped(obj, opts...)
 }
@@ -95,8 +105,77 @@ type scaleTypes struct{ lazyTypes }
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (scaleTypes) ObjectToTyped(obj runtime.Object, opts ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return scaleParser().FromUnstructured(u.Object, opts...)
-	}
-	return scaleParser().FromStructured(obj, opts...)
+	return fromObject(scaleParser(), obj, opts)
 }
+
+func fromObject(t typed.ParseableType, obj runtime.Object, opts []typed.ValidationOptions) (*typed.TypedValue, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return t.FromUnstructured(u.Object, opts...)
+	}
+	return t.FromStructured(obj, opts...)
+}
+
+// unknownSchema is what is known of a kind that client-go has no configurations for,
+// such as CustomResourceDefinition: its metadata and its conditions.
+const unknownSchema typed.YAMLObject = `types:
+- name: unknown
+  map:
+    fields:
+    - name: metadata
+      type:
+        map:
+          fields:
+          - name: finalizers
+            type:
+              list:
+                elementType:
+                  scalar: string
+                elementRelationship: associative
+          - name: ownerReferences
+            type:
+              list:
+                elementType:
+                  map:
+                    elementType:
+                      namedType: any
+                    elementRelationship: atomic
+                elementRelationship: associative
+                keys: [uid]
+          elementType:
+            namedType: any
+    - name: status
+      type:
+        map:
+          fields:
+          - name: conditions
+            type:
+              list:
+                elementType:
+                  map:
+                    elementType:
+                      namedType: any
+                elementRelationship: associative
+                keys: [type]
+          elementType:
+            namedType: any
+    elementType:
+      namedType: any
+- name: any
+  scalar: untyped
+  list:
+    elementType:
+      namedType: any
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: any
+    elementRelationship: separable
+`
+
+var unknownParser = sync.OnceValue(func() typed.ParseableType {
+	p, err := typed.NewParser(unknownSchema)
+	if err != nil {
+		panic(err) // a constant
+	}
+	return p.Type("unknown")
+})
