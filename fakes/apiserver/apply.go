@@ -112,7 +112,7 @@ func (c *call) checkDuplicates() error {
 	case c.directive() == metav1.FieldValidationStrict:
 		return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 	}
-	c.warn(err.Error())
+	c.warnOf(err)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -202,7 +203,7 @@ func (c *call) patchDocument(current Object) (Object, error) {
 	}
 	switch {
 	case gvk == nil || *gvk == c.ep.Served:
-	case c.ep.Custom && c.req.Subresource == "status": // of which the status alone is taken
+	case c.ep.Custom && (c.req.Subresource == "status" || c.ep.Schema != nil): // validation says it, unless the status alone is taken
 	default:
 		if err := c.checkKind(*gvk, c.req.Name); err != nil {
 			return nil, errPatched(string(doc), c.realText(gvk, err))
@@ -266,9 +267,21 @@ func (c *call) complain(complaints []error, patched string) error {
 		return errPatched(patched, runtime.NewStrictDecodingError(complaints).Error())
 	}
 	for _, e := range complaints {
-		c.warn(e.Error())
+		c.warnOf(e)
 	}
 	return nil
+}
+
+// warnOf warns of what a strict reading found. What was found in YAML comes as one text.
+func (c *call) warnOf(found error) {
+	text, isYAML := strings.CutPrefix(strings.TrimPrefix(found.Error(), "error converting YAML to JSON: "), "yaml: unmarshal errors:\n")
+	if !isYAML {
+		c.warn(found.Error())
+		return
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		c.warn(strings.TrimSpace(line))
+	}
 }
 
 // errPatched is the answer to a patch whose result is no object of the kind.

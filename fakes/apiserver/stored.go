@@ -174,7 +174,7 @@ func (c *call) heed(complaints []error) error {
 		return runtime.NewStrictDecodingError(complaints)
 	}
 	for _, e := range complaints {
-		c.warn(e.Error())
+		c.warnOf(e)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (c *call) dispatchSubresource() (*Response, error) {
 	switch {
 	case c.req.Subresource == "status" && c.ep.Status != nil:
 		return c.dispatchPart(&statusTarget)
-	case c.req.Subresource == "status" && c.ep.Custom:
+	case (c.req.Subresource == "status" || c.req.Subresource == "scale" && c.ep.Scale == nil) && c.ep.Custom:
 		return nil, c.errNotFound()
 	case c.req.Subresource == "scale" && c.ep.Scale != nil:
 		return c.dispatchScale()

@@ -220,7 +220,7 @@ func (t *scaleTarget) scaler() *apply.Scaler {
 		if path == nil {
 			path = fieldpath.MakePathOrDie("spec", "replicas")
 		}
-		t.made = apply.NewScaler(t.ep.Served.GroupVersion(), path, func(parent runtime.Object) *autoscalingv1.Scale {
+		t.made = apply.NewScaler(t.ep.Served.GroupVersion(), path, t.ep.Custom, func(parent runtime.Object) *autoscalingv1.Scale {
 			return scaleOf(t.ep, parent.(Object))
 		})
 	})

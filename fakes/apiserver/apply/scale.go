@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"errors"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +19,7 @@ type Scaler struct {
 	scales *Manager
 	parent schema.GroupVersion
 	path   fieldpath.Path
+	custom bool // the parent is a custom resource
 	view   func(parent runtime.Object) *autoscalingv1.Scale
 }
 
@@ -26,8 +29,9 @@ var (
 )
 
 // NewScaler returns the manager of the scales of a kind in one version, where
-// path leads to the number of replicas. View shows a parent as its scale.
-func NewScaler(parent schema.GroupVersion, path fieldpath.Path, view func(parent runtime.Object) *autoscalingv1.Scale) *Scaler {
+// path leads to the number of replicas. Custom says that the kind is that of custom
+// resources. View shows a parent as its scale.
+func NewScaler(parent schema.GroupVersion, path fieldpath.Path, custom bool, view func(parent runtime.Object) *autoscalingv1.Scale) *Scaler {
 	return &Scaler{
 		scales: NewManager(Config{
 			Kind: scaleKind, Subresource: "scale", Types: scaleTypes{},
@@ -36,9 +40,12 @@ func NewScaler(parent schema.GroupVersion, path fieldpath.Path, view func(parent
 				return nil, runtime.NewNotRegisteredErrForKind("scale", to.WithKind(scaleKind.Kind))
 			},
 		}),
-		parent: parent, path: path, view: view,
+		parent: parent, path: path, custom: custom, view: view,
 	}
 }
+
+var errUnownedScale = errors.New("failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to proper version: " +
+	"request to convert CR to an invalid group/version: autoscaling/v1")
 
 func scaleObject(s *autoscalingv1.Scale) *autoscalingv1.Scale {
 	s.SetGroupVersionKind(scaleKind)
@@ -56,7 +63,11 @@ func (s *Scaler) Update(o *Owners, live, obj runtime.Object, name string, now me
 // its scale. It returns the replicas that the parent is to have.
 func (s *Scaler) Apply(o *Owners, live runtime.Object, config *unstructured.Unstructured, name string, force bool, now metav1.Time) (int32, *Owners, error) {
 	scale := scaleObject(s.view(live))
-	merged, owners, err := s.scales.Apply(s.toScale(o), scale, config, name, force, now)
+	scaleOwners := s.toScale(o)
+	if s.custom && scaleOwners.Empty() {
+		return 0, nil, errUnownedScale // a real server does no better
+	}
+	merged, owners, err := s.scales.Apply(scaleOwners, scale, config, name, force, now)
 	if err != nil {
 		return 0, nil, err
 	}

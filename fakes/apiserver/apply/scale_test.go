@@ -25,7 +25,7 @@ func TestScaleTakesReplicas(t *testing.T) {
 		d.Name, d.UID, d.Spec.Replicas = "a", "1", &n
 		return d
 	}
-	scaler := apply.NewScaler(deploymentKind.GroupVersion(), fieldpath.MakePathOrDie("spec", "replicas"), func(obj runtime.Object) *autoscalingv1.Scale {
+	scaler := apply.NewScaler(deploymentKind.GroupVersion(), fieldpath.MakePathOrDie("spec", "replicas"), false, func(obj runtime.Object) *autoscalingv1.Scale {
 		s := &autoscalingv1.Scale{}
 		s.Name, s.UID = "a", "1"
 		s.Spec.Replicas = *obj.(*appsv1.Deployment).Spec.Replicas

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -27,8 +29,14 @@ func Check(kind types.PatchType, data []byte, served []types.PatchType) error {
 		if t != kind {
 			continue
 		}
-		if kind != types.ApplyYAMLPatchType && !json.Valid(data) {
+		if json.Valid(data) {
+			return nil
+		}
+		if kind != types.ApplyYAMLPatchType {
 			return apierrors.NewBadRequest("invalid JSON patch")
+		}
+		if _, err := utilyaml.ToJSON(data); err != nil {
+			return apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
 		}
 		return nil
 	}
@@ -91,7 +99,11 @@ func JSON(doc, data []byte, strict bool) (out []byte, complaints []error, err er
 func renamed(err error) string {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
-		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type []handlers.jsonPatchOp", mismatch.Value)
+		list := ""
+		if mismatch.Type != nil && mismatch.Type.Kind() == reflect.Slice {
+			list = "[]"
+		}
+		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type %shandlers.jsonPatchOp", mismatch.Value, list)
 	}
 	return err.Error()
 }

@@ -52,7 +52,7 @@ func (k *Kind) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
 		return errs
 	}
 	changed := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
-	if k.Custom && obj.GetObjectKind().GroupVersionKind().Kind == k.Kind { // a real server looks twice, and says so
+	if k.Custom && obj.GetObjectKind().GroupVersionKind().GroupKind() == k.GroupKind() { // a real server looks twice, and says so
 		errs = append(errs, changed...)
 	}
 	return append(errs, changed...)
