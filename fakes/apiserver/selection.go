@@ -3,16 +3,20 @@ package apiserver
 import (
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	listvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
+
+var jobResource = schema.GroupResource{Group: batchv1.GroupName, Resource: "jobs"}
 
 // chosen is what a list, watch or deletecollection selects.
 type chosen struct {
@@ -102,6 +106,9 @@ func (c *call) field(name string) *store.Field {
 }
 
 func (c *call) errField(name string) error {
+	if c.ep.gr == jobResource {
+		return apierrors.NewBadRequest(fmt.Sprintf("field label %q not supported for Job", name))
+	}
 	if c.ep.PlainFieldError || c.ep.Custom {
 		return apierrors.NewBadRequest("field label not supported: " + name)
 	}

@@ -78,6 +78,9 @@ func firstPodIP(p *corev1.Pod) string {
 
 func newPodStatus(c *Context, obj Object) {
 	p := obj.(*corev1.Pod)
+	if p.Spec.Resources != nil && len(p.Spec.Resources.Limits) > 0 {
+		defaultWhole(p)
+	}
 	p.Status.Phase = corev1.PodPending
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = []corev1.PodCondition{{
@@ -94,7 +97,11 @@ func newPodStatus(c *Context, obj Object) {
 // qosClass is the class that the pod's requests and limits earn it.
 func qosClass(p *corev1.Pod) corev1.PodQOSClass {
 	guaranteed, any := true, false
-	for _, list := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
+	lists := [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers}
+	if whole := p.Spec.Resources; whole != nil && len(whole.Requests)+len(whole.Limits) > 0 {
+		lists = [][]corev1.Container{{{Resources: *whole}}} // what is said of the pod counts alone
+	}
+	for _, list := range lists {
 		for i := range list {
 			r := &list[i].Resources
 			limits := 0

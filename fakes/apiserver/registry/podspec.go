@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	requests "k8s.io/component-helpers/resource"
 )
 
 // Defaults of pods and pod templates.
@@ -30,6 +31,24 @@ func defaultPod(p *corev1.Pod) {
 	}
 	defaultPodSpec(s)
 	defaultPodStatus(&p.Status)
+}
+
+// defaultWhole makes a pod with limits for all its containers ask for what they ask for
+// together, or else for the limits.
+func defaultWhole(p *corev1.Pod) {
+	r := p.Spec.Resources.DeepCopy()
+	for _, list := range []corev1.ResourceList{requests.AggregateContainerRequests(p, requests.PodResourcesOptions{}), r.Limits} {
+		for _, name := range sortedKeys(list) {
+			if _, ok := r.Requests[name]; ok || !requests.IsSupportedPodLevelResource(name) {
+				continue
+			}
+			if r.Requests == nil {
+				r.Requests = corev1.ResourceList{}
+			}
+			r.Requests[name] = list[name].DeepCopy()
+		}
+	}
+	p.Spec.Resources = r
 }
 
 // withHostPorts returns the containers with their ports open on the host.
