@@ -203,7 +203,7 @@ func (c cbc) open(_ string, data []byte) ([]byte, error) {
 	case len(data)%aes.BlockSize != 0:
 		return nil, errBlocks
 	case len(data) == 0:
-		return nil, errPKCS7
+		return nil, errPKCS7 // a real server panics here, and so ends
 	}
 	text := make([]byte, len(data))
 	cipher.NewCBCDecrypter(c.block, vector).CryptBlocks(text, data)

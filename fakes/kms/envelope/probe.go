@@ -43,14 +43,19 @@ type answer struct {
 	took   time.Duration // altogether
 }
 
-// prime asks once, inline, and starts the loops.
+// prime asks once, inline, and starts the loops, which begin when the answer is there.
 func (p *Provider) prime() {
 	a := p.ask()
 	p.primed = a.took
-	if p.conclude(a, p.cfg.Timers.Now()) != nil {
-		p.retry(func() {})
-	}
-	p.cfg.Timers.After(p.goodEvery(), p.tick)
+	now := p.cfg.Timers.Now()
+	err := p.conclude(a, now)
+	p.last.at = now.Add(a.took)
+	p.cfg.Timers.After(a.took, func() {
+		if err != nil {
+			p.retry(func() {})
+		}
+		p.cfg.Timers.After(p.goodEvery(), p.tick)
+	})
 }
 
 func (p *Provider) goodEvery() time.Duration {
@@ -85,20 +90,29 @@ func (p *Provider) tick() {
 	})
 }
 
-// retry probes again and again until things are good.
+// retry probes again and again until things are good. While one answer is on its way no
+// other is asked for.
 func (p *Provider) retry(good func()) {
-	p.cfg.Timers.After(p.badEvery(), func() {
-		if p.closed {
+	busy, over := false, false
+	var tick func()
+	tick = func() {
+		if p.closed || over {
 			return
 		}
+		p.cfg.Timers.After(p.badEvery(), tick)
+		if busy {
+			return
+		}
+		busy = true
 		p.probe(func(err error) {
-			if err != nil {
-				p.retry(good)
-				return
+			busy = false
+			if err == nil {
+				over = true
+				good()
 			}
-			good()
 		})
-	})
+	}
+	p.cfg.Timers.After(p.badEvery(), tick)
 }
 
 // probe finds out how the plugin is, unless that is known, and passes it to then once
