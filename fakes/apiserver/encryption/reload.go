@@ -22,6 +22,7 @@ type reload struct {
 	busy     bool
 	again    bool
 	failures int           // ever: nobody forgets them
+	retry    time.Time     // when it tries again; zero if nothing is scheduled
 	next     *Transformers // whose plugins are not known to be well
 	old      []*Transformers
 }
@@ -141,11 +142,25 @@ func (l *Loader) failed(hash string, err error) {
 		pause = min(retryMax, retryBase<<l.reload.failures)
 	}
 	l.reload.failures++
-	l.After(pause, l.work)
+	l.retryAt(l.info.LastFailure.Add(pause))
 	if l.opts.Event != nil {
 		l.opts.Event(hash, err)
 	}
 	l.done()
+}
+
+// retryAt schedules another attempt, unless there is an earlier one.
+func (l *Loader) retryAt(at time.Time) {
+	if was := l.reload.retry; !was.IsZero() && !was.After(at) {
+		return
+	}
+	l.reload.retry = at
+	l.After(at.Sub(l.opts.Timers.Now()), func() {
+		if l.reload.retry.Equal(at) {
+			l.reload.retry = time.Time{}
+			l.work()
+		}
+	})
 }
 
 // done ends one piece of work.

@@ -117,7 +117,9 @@ func (c *called) Status(ctx context.Context) (*service.StatusResponse, error) {
 }
 
 func (c *called) Encrypt(ctx context.Context, uid string, data []byte) (*service.EncryptResponse, error) {
-	return try(ctx, c, func(a kms.Answerer) (*service.EncryptResponse, time.Duration, error) { return a.AnswerEncrypt(uid, data) })
+	return try(ctx, c, func(a kms.Answerer) (*service.EncryptResponse, time.Duration, error) {
+		return a.AnswerEncrypt(uid, data)
+	})
 }
 
 func (c *called) Decrypt(ctx context.Context, uid string, req *service.DecryptRequest) ([]byte, error) {
