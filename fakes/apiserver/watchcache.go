@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -166,6 +165,13 @@ func (w *watchCache) fail(err error) {
 	}
 }
 
+// retryLater says after how many milliseconds of being unready Retry-After is a second
+// longer: it is e to the power of 0.06 times the seconds, up to 30.
+var retryLater = [...]time.Duration{
+	11553, 18311, 23105, 26824, 29863, 32432, 34658, 36621, 38377, 39965, 41416, 42750, 43985, 45135, 46210,
+	47221, 48173, 49074, 49929, 50743, 51518, 52259, 52968, 53648, 54302, 54931, 55537, 56122, 56687,
+}
+
 // unready is the answer to who wants something of a cache that has nothing.
 func (w *watchCache) unready() error {
 	if w.state != cacheCold {
@@ -175,10 +181,11 @@ func (w *watchCache) unready() error {
 	if w.err != nil {
 		msg += ": " + w.err.Error()
 	}
-	down := w.rest.now().Sub(w.changed).Seconds()
 	wait := 1
-	for wait < 30 && down > math.Log(float64(wait+1))/0.06 {
-		wait++
+	for _, after := range retryLater {
+		if w.rest.now().Sub(w.changed) >= after*time.Millisecond {
+			wait++
+		}
 	}
 	return apierrors.NewTooManyRequests(msg, wait)
 }

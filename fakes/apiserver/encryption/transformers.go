@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -171,7 +174,8 @@ func (t *Transformers) Check() (took time.Duration, err error) {
 func (t *Transformers) Snapshot() *Transformers {
 	s := *t
 	s.overrides, s.providers = make(map[schema.GroupResource]*Transformer, len(t.overrides)), nil
-	for gr, of := range t.overrides {
+	for _, gr := range slices.SortedFunc(maps.Keys(t.overrides), compareResources) {
+		of := t.overrides[gr]
 		providers := make([]provider, len(of.providers))
 		for i, p := range of.providers {
 			if k, ok := p.(kmsProvider); ok {
@@ -183,6 +187,8 @@ func (t *Transformers) Snapshot() *Transformers {
 	}
 	return &s
 }
+
+func compareResources(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) }
 
 // Readers are the keys with which values of a resource can be opened, in the order in
 // which they are tried. The first is the one that seals; if that is identity, it is the
