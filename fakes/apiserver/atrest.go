@@ -78,9 +78,24 @@ func (st *Store) sealFromNowOn() {
 	st.sealing = true
 	for _, s := range st.servers {
 		if s.rest.Load() == nil {
-			s.rest.Store(newAtRest(s))
+			r := newAtRest(s)
+			for _, w := range s.open() { // they come from caches that are warm
+				if w.cursor != nil && !w.ep.Uncached {
+					seen := s.view.Seen(w.ep.table)
+					r.caches[w.ep.table] = &watchCache{rest: r, ep: w.ep, state: cacheFollowing, since: seen, upto: seen, changed: r.now()}
+				}
+			}
+			s.rest.Store(r)
 		}
 	}
+}
+
+// Sealing reports whether any server of the store has ever loaded an
+// EncryptionConfiguration, so that values may be sealed.
+func (st *Store) Sealing() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.sealing
 }
 
 func newAtRest(s *Server) *atRest {

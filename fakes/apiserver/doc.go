@@ -28,6 +28,17 @@
 // objects as if through cache.TransformStripManagedFields, and nothing is ever
 // worked out unless somebody applies.
 //
+// # Encryption at rest
+//
+// A server may load an EncryptionConfiguration: see [Server.SetEncryption] and the
+// package encryption. What it writes of the resources that are configured is kept as the
+// bytes that etcd would hold, beside the object, and whoever reads from etcd opens them
+// by what he has loaded himself. Get, update, patch and delete fail with a 500 if that
+// cannot be done, and so do lists that are not answered from the watch cache. A watch
+// cache reads each object once, when its event comes; one that cannot read an event holds
+// still for 30 s, and then ends its watches and answers 429 until it can list. What
+// [Store.Stored] tells needs no key.
+//
 // # What is checked, in order
 //
 // The first check that fails is the answer. Every request:

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/encryption"
@@ -397,4 +398,52 @@ func TestADriverReadsEverything(t *testing.T) {
 	equal(t, "a watch", len(strings.Fields(drain(driver.watch(secrets)))), 2)
 	driver.patch(secrets, "s", `{"type":"Opaque","stringData":{"a":"b"}}`)
 	equal(t, "stored", v.stored(), "s=aesgcm:2 t=aesgcm:1")
+}
+
+// TestAWatchThatWasOpenBefore anything was sealed ends like any other.
+func TestAWatchThatWasOpenBefore(t *testing.T) {
+	v := newVaulted(t)
+	plain, a := v.instance("plain"), v.instance("a")
+	w := plain.watch(secrets, version(plain.create(secrets, secret("clear", "x")).GetResourceVersion()))
+	a.start(configuration("g1", "i"), false)
+	plain.create(secrets, secret("clearer", "x"))
+	equal(t, "what is in clear", len(strings.Fields(drain(w))), 1)
+	a.create(secrets, secret("sealed", "x"))
+	equal(t, "what is sealed", drain(w), "")
+	v.timers.Advance(31 * time.Second)
+	a.create(secrets, secret("another", "x"))
+	equal(t, "ended", w.Ended(), true)
+}
+
+// TestAllKindsMayBeSealed, also those that a server writes by itself.
+func TestAllKindsMayBeSealed(t *testing.T) {
+	v := newVaulted(t)
+	a, b := v.instance("a"), v.instance("b")
+	a.start(strings.Replace(configuration("g1", "i"), "[secrets]", "['*.*']", 1), false)
+	a.create(pods, pod("p", "n1"))
+	a.create(configMaps, configMap("cm"))
+	a.create(deployments, deployment("d"))
+	a.ns = ""
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}
+	ns.Spec.Finalizers = []corev1.FinalizerName{"kubernetes"}
+	a.create(namespaces, ns)
+	a.delete(namespaces, "ns")
+	a.ns = "default"
+	a.update(pods, a.get(pods, "p"))
+	a.delete(pods, "p") // marks it first
+	for _, gvr := range []schema.GroupVersionResource{pods, configMaps, deployments} {
+		for _, o := range v.store.Stored(gvr.GroupResource()) {
+			equal(t, gvr.Resource+"/"+o.Name, o.SealedBy.String(), "aesgcm:1")
+		}
+	}
+	for _, o := range v.store.Stored(namespaces.GroupResource()) {
+		want := "clear"
+		if o.Name == "ns" {
+			want = "aesgcm:1"
+		}
+		equal(t, "namespace "+o.Name, o.SealedBy.String(), want)
+	}
+	b.start(configuration("g1"), false)
+	b.refused(b.request(apiserver.Get, pods, "p", sub("log")), 500, "InternalError",
+		"Internal error occurred: StorageError: corrupt object, Code: 7, Key: /pods/default/p, ResourceVersion: 0, AdditionalErrorMsg: data from the storage is not transformable revision=0: identity transformer tried to read encrypted data")
 }

@@ -22,12 +22,14 @@ func (c *call) log() (*Response, error) {
 	if errs := validateLogOptions(&opts); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), c.req.Name, errs)
 	}
-	o, ok := c.ep.table.Get(c.key())
+	o, ok, err := c.load(c.key())
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, c.errNotFound()
 	}
 	pod := o.(*corev1.Pod)
-	var err error
 	if opts.Container, err = containerOf(pod, opts.Container); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,10 @@ import (
 // stored.
 func (c *call) changePod(change func(p *corev1.Pod) error) (*corev1.Pod, error) {
 	for {
-		old, ok := c.ep.table.Get(c.key())
+		old, ok, err := c.loadToWrite(c.key())
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			return nil, c.errNotFound()
 		}
@@ -32,7 +35,7 @@ func (c *call) changePod(change func(p *corev1.Pod) error) (*corev1.Pod, error) 
 		if c.dryRun || c.ep.Equal(p, old) {
 			return old.(*corev1.Pod), nil
 		}
-		err := c.rewrite(c.ep, c.key(), p, old)
+		err = c.rewrite(c.ep, c.key(), p, old)
 		if err == nil {
 			return p, nil
 		}
@@ -191,7 +194,10 @@ func (c *call) evict() (*Response, error) {
 		opts = e.DeleteOptions
 	}
 	c.dryRun = c.dryRun || len(opts.DryRun) > 0
-	obj, ok := c.ep.table.Get(c.key())
+	obj, ok, err := c.load(c.key())
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, c.errNotFound()
 	}

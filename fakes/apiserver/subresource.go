@@ -83,8 +83,10 @@ func (c *call) dispatchSubresource() (*Response, error) {
 // stream serves what opens a connection to the kubelet of a pod's node. A pod without
 // a node has none.
 func (c *call) stream() (*Response, error) {
-	o, ok := c.ep.table.Get(c.key())
+	o, ok, err := c.load(c.key())
 	switch {
+	case err != nil:
+		return nil, err
 	case !ok:
 		return nil, c.errNotFound()
 	case o.(*corev1.Pod).Spec.NodeName == "":

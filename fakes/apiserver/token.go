@@ -111,7 +111,10 @@ func (c *call) tokenAccount(req *authenticationv1.TokenRequest) (*corev1.Service
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(tokenRequestKind.GroupKind(), c.req.Name, errs)
 	}
-	o, ok := c.ep.table.Get(c.key())
+	o, ok, err := c.load(c.key())
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, c.errNotFound()
 	}

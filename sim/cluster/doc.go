@@ -40,6 +40,10 @@
 // (informer.go) in step as client-go's do, and a Cache reads informers. So reads
 // from a cache are old by as much as the events are late.
 //
+// An API server may be placed on a node and started with the flags of encryption at rest
+// (instance_start.go): it loads a file of the node's disk, uses the KMS plugins on the
+// node's sockets, and does not come up if it cannot load the file.
+//
 // Controllers (controller.go, workqueue/) are driven as controller-runtime
 // drives them. Reconcilers and everything else that the user writes run as
 // tasks; all the machinery described here is callbacks.

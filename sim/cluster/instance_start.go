@@ -34,7 +34,6 @@ type startup struct {
 	failures int          // in a row
 	failed   error        // why the last attempt failed
 	halted   bool         // down with its node, and to come up with it
-	loaded   bool         // it has had a configuration once
 }
 
 // Node is the machine on which the instance runs.
@@ -133,8 +132,7 @@ func (i *Instance) wait(d time.Duration, fn func()) {
 // started is the end of a start that went well.
 func (i *Instance) started(l *encryption.Loader) {
 	i.loader = l
-	if l != nil || i.loaded {
-		i.loaded = true
+	if l != nil || i.cluster.store.Sealing() {
 		i.server.SetEncryption(l)
 	}
 	if l != nil {
