@@ -452,3 +452,30 @@ func TestAllKindsMayBeSealed(t *testing.T) {
 	b.refused(b.request(apiserver.Get, pods, "p", sub("log")), 500, "InternalError",
 		"Internal error occurred: StorageError: corrupt object, Code: 7, Key: /pods/default/p, ResourceVersion: 0, AdditionalErrorMsg: data from the storage is not transformable revision=0: identity transformer tried to read encrypted data")
 }
+
+// TestABackupBringsOldCiphertextBack, which needs the key that sealed it then.
+func TestABackupBringsOldCiphertextBack(t *testing.T) {
+	v := newVaulted(t)
+	a := v.instance("a")
+	a.start(configuration("g1", "i"), false)
+	a.create(secrets, secret("kept", "old"))
+	a.create(secrets, secret("gone", "x"))
+	backup := v.store.Backup()
+	a.start(configuration("g2", "g1", "i"), false)
+	kept := a.get(secrets, "kept").(*corev1.Secret)
+	kept.Data["password"] = []byte("new")
+	a.update(secrets, kept)
+	a.delete(secrets, "gone")
+	a.create(secrets, secret("later", "x"))
+	a.start(configuration("g2", "i"), false) // the old key is pruned
+	if err := v.store.Restore(backup); err != nil {
+		t.Fatal(err)
+	}
+	a.start(configuration("g2", "i"), false)
+	equal(t, "stored", v.stored(), "gone=aesgcm:1 kept=aesgcm:1")
+	a.refused(a.request(apiserver.Get, secrets, "kept"), 500, "InternalError", corruptSecret("kept", noKey))
+	a.start(configuration("g2", "g1", "i"), false)
+	equal(t, "what it says", string(a.get(secrets, "kept").(*corev1.Secret).Data["password"]), "old")
+	equal(t, "a list", names(a.list(secrets)), "gone kept")
+	a.refused(a.request(apiserver.Update, secrets, "kept", body(kept)), 409, "Conflict", strings.ReplaceAll(strings.ReplaceAll(modified, "configmaps", "secrets"), `"a"`, `"kept"`))
+}
