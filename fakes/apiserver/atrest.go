@@ -44,13 +44,6 @@ func (s *Server) SetEncryption(l *encryption.Loader) {
 	s.store.sealFromNowOn()
 	r := newAtRest(s)
 	r.loader = l
-	if l != nil {
-		l.BeforeSwap(func() {
-			if s.rest.Load() == r {
-				r.followAll() // what has come until now was read by the old transformers
-			}
-		})
-	}
 	if old := s.rest.Swap(r); old != nil {
 		for _, w := range old.caching() {
 			s.view.Go(w.ep.table)
@@ -285,10 +278,4 @@ func (r *atRest) caching() []*watchCache {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ep.gr.String() < out[j].ep.gr.String() })
 	return out
-}
-
-func (r *atRest) followAll() {
-	for _, w := range r.caching() {
-		w.follow()
-	}
 }

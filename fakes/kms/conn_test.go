@@ -94,7 +94,14 @@ func TestReconnecting(t *testing.T) {
 	m.says("restarted between two calls", "kek-1 after 0s")
 
 	m.sockets.Close(endpoint)
-	m.says("dead", deadline)
+	m.says("dead", deadline) // it tries again after 1 s, and 1.6 s after that
+	m.timers.Advance(1500 * time.Millisecond)
+	m.listen()
+	m.timers.Advance(500 * time.Millisecond)
+	m.says("back since between two attempts", "kek-1 after 600ms")
+
+	m.sockets.Close(endpoint)
+	m.says("dead again", deadline)
 	m.timers.Advance(20 * time.Minute)
 	m.says("still dead", deadline)
 	m.timers.Advance(time.Second)

@@ -28,7 +28,6 @@ type Loader struct {
 	current *Transformers
 	info    Info
 	reload  reload
-	before  []func() // a swap
 	closed  bool
 }
 
@@ -91,9 +90,6 @@ func read(file func() ([]byte, error)) ([]byte, error) {
 
 // Transformers are those that are in force.
 func (l *Loader) Transformers() *Transformers { return l.current }
-
-// BeforeSwap lets fn be called right before other transformers come into force.
-func (l *Loader) BeforeSwap(fn func()) { l.before = append(l.before, fn) }
 
 // After calls fn after d, at once if that is no time, unless the process has ended.
 func (l *Loader) After(d time.Duration, fn func()) {

@@ -114,9 +114,6 @@ func (l *Loader) wait(since time.Time) {
 // using them any more.
 func (l *Loader) swap() {
 	old, next := l.current, l.reload.next
-	for _, fn := range l.before {
-		fn()
-	}
 	now := l.opts.Timers.Now()
 	l.current, l.reload.next = next, nil
 	l.info.Hash, l.info.Since, l.info.LastSuccess, l.info.Err = next.Hash(), now, now, nil
