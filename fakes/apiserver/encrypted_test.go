@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/encryption"
@@ -264,6 +265,17 @@ func TestWritesThatChangeNothing(t *testing.T) {
 	b.start(configuration("i", "c2"), false)
 	b.patch(secrets, "s", `{}`)
 	equal(t, "stored after a move to identity", v.stored(), "s=clear")
+	apply := func(i *instance) string {
+		return i.patch(secrets, "s", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","labels":{"a":"b"}}}`,
+			func(r *apiserver.Request) { r.PatchType, r.FieldManager = types.ApplyPatchType, "me" }).GetResourceVersion()
+	}
+	applied := apply(b)
+	equal(t, "applied once more", apply(b), applied)
+	a.start(configuration("c1", "i"), false)
+	if apply(a) == applied {
+		t.Error("what was applied once more by the server with another key was no write")
+	}
+	equal(t, "stored after what was applied", v.stored(), "s=aescbc:1")
 }
 
 // TestWhatACacheHoldsIsNotReadAgain: a server that has read an object goes on telling it

@@ -177,7 +177,7 @@ func TestPluginsTakeTheirTime(t *testing.T) {
 	}
 	l.load(0, "ki", false)
 	l.load(1, "ki", false)
-	l.must(l.c.Admin().Create(context.Background(), aSecret("s"))) // sealed by apiserver-0
+	l.must(l.c.Admin().Create(t.Context(), aSecret("s"))) // sealed by apiserver-0
 	l.c.ControlPlane().Process(cluster.ProcessSpec{Name: "first", Main: func(context.Context, *cluster.Env) {}})
 	l.c.ControlPlane().Process(cluster.ProcessSpec{Name: "client", Main: func(ctx context.Context, env *cluster.Env) {
 		for range 2 {
