@@ -73,7 +73,18 @@ func (n *node) bring(ctx context.Context, env *cluster.Env) error {
 	if err := replace(ctx, env, file, s.Data[config.Configuration]); err != nil {
 		return err
 	}
-	raw, err := json.Marshal(manifest{Revision: latest, Config: file})
+	plugins, err := pluginsOf(s)
+	if err != nil {
+		return err
+	}
+	all, err := json.Marshal(s.Data)
+	if err != nil {
+		return fmt.Errorf("encode the data of Secret %s: %w", name, err)
+	}
+	if err := replace(ctx, env, dataFile(latest), all); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(manifest{Revision: latest, Config: file, Plugins: plugins})
 	if err != nil {
 		return fmt.Errorf("encode the manifest: %w", err)
 	}
@@ -82,10 +93,13 @@ func (n *node) bring(ctx context.Context, env *cluster.Env) error {
 	}
 	env.Event("roll out", n.name, uint64(latest), fmt.Sprintf("gives its API server revision %d", latest))
 	n.state.learnRaw(s.Data[config.Configuration])
-	n.images = append(n.images, map[string][]byte{file: s.Data[config.Configuration], manifestPath: raw, "revision": []byte(fmt.Sprint(latest))})
+	n.images = append(n.images, map[string][]byte{file: s.Data[config.Configuration], dataFile(latest): all, manifestPath: raw, "revision": []byte(fmt.Sprint(latest))})
 	n.wake()
 	return nil
 }
+
+// dataFile is where a node keeps all that is in the Secret of a revision.
+func dataFile(revision int64) string { return fmt.Sprintf("%s/rev-%d/data.json", configDir, revision) }
 
 // bringBack makes the Secret of the revision that the node runs again, if somebody has
 // deleted it: the copy on the node is as good.
@@ -99,11 +113,14 @@ func (n *node) bringBack(ctx context.Context, env *cluster.Env, have manifest, s
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	raw, err := env.Disk().ReadFile(ctx, have.Config)
+	raw, err := env.Disk().ReadFile(ctx, dataFile(have.Revision))
 	if err != nil {
-		return fmt.Errorf("read the configuration of revision %d: %w", have.Revision, err)
+		return fmt.Errorf("read the data of revision %d: %w", have.Revision, err)
 	}
-	s.Data, s.Immutable = map[string][]byte{config.Configuration: raw}, ptr.To(true)
+	if err := json.Unmarshal(raw, &s.Data); err != nil {
+		return fmt.Errorf("decode the data of revision %d", have.Revision) // the cause may show a key
+	}
+	s.Immutable = ptr.To(true)
 	if err := env.Kube.Create(ctx, s); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("bring back Secret %s: %w", s.Name, err)
 	}

@@ -27,6 +27,8 @@ type Config struct {
 
 	Controllers int `yaml:"controllers" form:"min=1,max=5" doc:"Replicas of the controllers, of which one leads."`
 
+	UpdatePlugins bool `yaml:"updatePlugins" doc:"Let changes of how a KMS plugin is run reach the plugins of the newest key, with no new key."`
+
 	Notice scenarios.Span `yaml:"notice" doc:"How long a kubelet takes to notice that the manifest of its API server has changed."`
 	Drain  scenarios.Span `yaml:"drain" doc:"How long an API server that was asked to end goes on answering."`
 	Boot   scenarios.Span `yaml:"boot" doc:"How long an API server takes to start."`
@@ -34,7 +36,7 @@ type Config struct {
 
 func defaults() Config {
 	return Config{
-		Resources: []string{"secrets"}, Objects: 12, Writes: span(5*time.Second, time.Minute), Controllers: 2,
+		Resources: []string{"secrets"}, Objects: 12, Writes: span(5*time.Second, time.Minute), Controllers: 2, UpdatePlugins: true,
 		Notice: span(0, 20*time.Second), Drain: span(0, 70*time.Second), Boot: span(5*time.Second, 20*time.Second),
 	}
 }

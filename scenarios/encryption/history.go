@@ -125,6 +125,19 @@ func (s *State) record() error {
 		}
 		s.world.Engine().Touch()
 	})
+	pods, err := s.observer.OpenWatch(context.Background(), &apiserver.Request{
+		Verb: apiserver.WatchVerb, Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: Namespace,
+	})
+	if err != nil {
+		return fmt.Errorf("watch the Pods of checks: %w", err)
+	}
+	pods.OnReady(func() {
+		for ev, ok := pods.Next(); ok; ev, ok = pods.Next() {
+			if pod, isPod := ev.Object.(*corev1.Pod); isPod && pod.Name == checkPod {
+				s.checkPodChanged(pod, ev.Type != watch.Deleted)
+			}
+		}
+	})
 	return s.recordPolicy()
 }
 
@@ -148,7 +161,7 @@ func (s *State) managedChanged(secret *corev1.Secret, exists bool) {
 		v.secret = secret
 		v.config, v.problem = config.Decode(secret)
 		v.epoch, _ = strconv.ParseInt(secret.Annotations[encryption.EpochAnnotation], 10, 64)
-		s.learnConfig(secret)
+		s.judgePlugins("the managed configuration", secret)
 	}
 	if v.writer == controllersUser && exists {
 		s.judgeManaged(s.history.last(), &v)
@@ -168,6 +181,7 @@ func (s *State) revisionChanged(number int64, secret *corev1.Secret, exists bool
 	parsed, err := config.Decode(secret)
 	if s.history.writer == controllersUser {
 		s.judgeRevision(number, parsed, err)
+		s.judgePlugins(fmt.Sprintf("revision %d", number), secret)
 	}
 	s.history.revisions[number] = parsed
 	s.tell("revision", "revision %d is %s", number, describe(parsed))

@@ -107,6 +107,7 @@ func (s *State) judgeNewKey(now *storedKey) {
 		s.breaks(idsUnique, fmt.Errorf("the controllers make a key that they cannot read themselves: %w", now.err))
 		return
 	}
+	s.judgeApproval(now)
 	id := now.key.ID
 	if s.history.identity[id].Exists() && !s.history.identity[id].Equal(now.key) {
 		s.breaks(idsUnique, fmt.Errorf("key %d is made a second time", id))

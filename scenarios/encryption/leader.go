@@ -29,7 +29,7 @@ const leaseName = "seedbed-encryption"
 // until it leads, and ends when it leads no longer.
 func (s *State) runController(ctx context.Context, env *cluster.Env) {
 	elector, err := leaderelection.New(leaderelection.Config{
-		Live: env.Kube, Clock: env.Clock, Log: env.Log,
+		Live: env.Kube, Clock: env.Clock, Log: s.logOf(env),
 		Lease:    client.ObjectKey{Namespace: Namespace, Name: leaseName},
 		Identity: fmt.Sprintf("%s_%d", env.Process, env.Incarnation),
 		Floor:    func(ctx context.Context) (int64, error) { return floor(ctx, env.Kube) },
@@ -70,15 +70,14 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 	provider := policyProvider{env}
 	servers := &deployer.StaticPods{
 		Live: env.Kube, Namespace: serverNamespace, Selector: labels.SelectorFromSet(labels.Set{"component": "kube-apiserver"}),
-		ConfigNamespace: Namespace, Nodes: controlPlane(env.Kube), Log: env.Log,
+		ConfigNamespace: Namespace, Nodes: controlPlane(env.Kube), Log: s.logOf(env),
 	}
 	component := &encryption.Component{
 		Name: Component, Namespace: Namespace, References: References, Provider: provider, Deployer: servers,
 		Live: observed, Cached: env.Cache, Clock: env.Clock, Entropy: env.Entropy, Epoch: elector.Epoch,
-		Recorder: recorder{s, env}, Log: env.Log,
+		Recorder: recorder{s, env}, Log: s.logOf(env), UpdatePlugins: s.config.UpdatePlugins,
 	}
-	wake := env.Clock.NewSignal()
-	migrator := migration.New(migration.Config{Live: env.Kube, Kinds: served{s}, Clock: env.Clock, Done: wake.Send, Log: env.Log})
+	migrator := migration.New(migration.Config{Live: env.Kube, Kinds: served{s}, Clock: env.Clock, Log: s.logOf(env)})
 	group := env.Clock.NewGroup(ctx)
 	group.Go("migrator", migrator.Run)
 	controllers := []kube.Controller{

@@ -32,6 +32,8 @@ const manifestPath = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 type manifest struct {
 	Revision int64  `json:"revision"`         // the Pod's label; zero for none
 	Config   string `json:"config,omitempty"` // the file that the flag names
+
+	Plugins []pluginSpec `json:"plugins,omitempty"` // sidecars
 }
 
 // node is a machine of the control plane: a kubelet, and the API server that it
@@ -46,7 +48,10 @@ type node struct {
 	changed clock.Signal // the manifest
 	noticed *engine.Stream
 
-	pod      *corev1.Pod         // the mirror Pod as the kubelet wrote it last; nil for none
+	pod     *corev1.Pod // the mirror Pod as the kubelet wrote it last; nil for none
+	running manifest    // of the API server
+	plugins []*plugin   // that run beside it
+
 	images   []map[string][]byte // of its disk: the files of each revision, as a backup has them
 	ready    bool                // as the mirror Pod says
 	draining bool
@@ -77,7 +82,7 @@ func (n *node) run(ctx context.Context, env *cluster.Env) {
 				return
 			}
 			next, err := readManifest(ctx, files)
-			same = err == nil && next == m
+			same = err == nil && next.Revision == m.Revision
 		}
 		n.drain(ctx, env)
 	}
@@ -131,6 +136,10 @@ func (n *node) start(ctx context.Context, env *cluster.Env, m manifest, first bo
 	if err := env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Boot))); err != nil {
 		return err
 	}
+	n.running = m
+	if err := n.startPlugins(m); err != nil {
+		return err
+	}
 	n.server.start(m)
 	return nil
 }
@@ -142,6 +151,7 @@ func (n *node) drain(ctx context.Context, env *cluster.Env) {
 	n.deletingPod()
 	_ = env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Drain))) // what is left of it ends with the process
 	n.server.stop()
+	n.stopPlugins()
 	n.draining = false
 	n.deletePod()
 }
@@ -149,6 +159,7 @@ func (n *node) drain(ctx context.Context, env *cluster.Env) {
 // lost runs when the process has ended, be it with its node.
 func (n *node) lost() {
 	n.server.stop()
+	n.stopPlugins()
 	n.draining = false
 	if !n.node.Down() {
 		n.setReady(false)

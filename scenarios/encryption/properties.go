@@ -28,8 +28,19 @@ func properties() []scenarios.Property {
 		observedProperty(configsValid, "Every configuration that controllers write is one that a kube-apiserver accepts: it would not start."),
 		observedProperty(staleWrites, "Nothing is written on the strength of what has changed since, nor over what a later leader wrote: an old configuration cannot read what is written by now."),
 		observedProperty(configStays, "After a revision with a configuration there is none without: an API server without one cannot read what is encrypted."),
+		observedProperty(approvedKeys, "A key is made for a KMS plugin only if the very configuration that it is made of was checked, in the attempt that was asked for: what nobody has tried may lock everybody out."),
+		observedProperty(ownConditions, "The two conditions by which a check is asked for and answered have one writer each, and no check is said to have passed that has not: else an answer could be one to another question."),
+		observedProperty(noChecks, "No KMS plugin is checked while a key is under way: the cycle comes first."),
+		observedProperty(oneCheck, "There is one Pod at most that checks a KMS plugin: two would speak for each other."),
+		observedProperty(pluginsAgree, "What a KMS plugin is run with is the same in the Secret of its key and in all configurations, or of an earlier version: nodes would decrypt with different credentials."),
+		scenarios.NewProperty(keysSecret, "No key material and no credential appears in conditions, events, logs or objects that are no Secrets: whoever reads those could read everything.",
+			func(_ *scenarios.World, s *State) scenarios.Check {
+				return scenarios.Check{Always: func() error { return s.breaches[keysSecret] }, Finally: s.readableObjects}
+			}),
 		observedProperty(quiet, "When all is done nothing is written, and controllers rest: else a cluster would never be idle."),
 		eventually(policyMet, "Once nothing goes wrong any more the newest key is of the type that the policy asks for, everything is rewritten with it, and the condition says so.", 90*time.Minute, (*State).policyIsMet),
+		eventually(checksUnblock, "A check that failed, hung or died does not keep the next from being made, and a plugin that is well passes in the end.", 90*time.Minute, (*State).checksDoNotBlock),
+		always(checkCleanedUp, "The Pod of a check that passed is kept for an hour, for its logs, and then goes: it holds credentials.", (*State).checksCleanedUp),
 		eventually(decrypts, "Turning encryption off ends with everything in plain text: nobody could take the controllers away otherwise.", 90*time.Minute, (*State).plainAgain),
 	}
 }

@@ -3,9 +3,6 @@ package encryption
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
@@ -32,20 +29,4 @@ func (s *State) leads(env *cluster.Env, epoch int64) {
 	s.count.leaders++
 	s.leader = env.Process
 	env.Event("leads", "", uint64(epoch), "leads the controllers from now on")
-}
-
-func (s *State) judgePolicy(_, _ *v1alpha1.EncryptionPolicy) {}
-
-func (s *State) learnConfig(*corev1.Secret) {}
-func (s *State) shown(string, string)       {}
-
-// learnKey notes what an id stands for, when it is first seen.
-func (s *State) learnKey(secret *corev1.Secret) {
-	now := s.history.decoded(secret)
-	if now == nil {
-		return
-	}
-	if !s.history.identity[now.ID].Exists() {
-		s.history.identity[now.ID] = *now
-	}
 }

@@ -2,6 +2,7 @@ package encryption
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,17 +15,17 @@ type groupResource = schema.GroupResource
 
 // PolicyArgs are changes of the policy.
 type PolicyArgs struct {
-	Type      string   `yaml:"type" enum:"unset identity aescbc aesgcm KMS" doc:"The type of new keys."`
+	Type      string   `yaml:"type" enum:"unset identity aescbc aesgcm" doc:"The type of new keys; see useKMS for KMS."`
 	Reason    string   `yaml:"reason" doc:"Another reason asks for another key."`
 	Resources []string `yaml:"resources" doc:"What is to be encrypted."`
 	State     string   `yaml:"state" enum:"Managed Unmanaged Removed" doc:"Whether the controllers do anything."`
 }
 
 func steps() []scenarios.StepKind {
-	return []scenarios.StepKind{
+	return slices.Concat([]scenarios.StepKind{
 		scenarios.NewStep("policy", "An administrator changes the policy.", "encryption.policy: {type: aescbc}", changePolicy),
 		scenarios.NewStep("hostile", "An operator does harm for a while: edits and deletes what he can, pulls plugs, freezes leaders.", "encryption.hostile: {for: 24h, every: 1m..40m}", hostile),
-	}
+	}, handSteps(), kmsSteps())
 }
 
 func changePolicy(st *scenarios.Story, s *State, args PolicyArgs) error {
@@ -53,9 +54,9 @@ func (a PolicyArgs) apply(spec *v1alpha1.EncryptionPolicySpec) {
 	switch a.Type {
 	case "":
 	case "unset":
-		spec.Type = v1alpha1.TypeUnset
+		spec.Type, spec.KMS = v1alpha1.TypeUnset, nil
 	default:
-		spec.Type = v1alpha1.EncryptionType(a.Type)
+		spec.Type, spec.KMS = v1alpha1.EncryptionType(a.Type), nil
 	}
 	if a.Reason != "" {
 		spec.Rotation.Reason = a.Reason

@@ -16,7 +16,9 @@ import (
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
+	"github.com/seedbed-sim/seedbed/fakes/kms"
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/leaks"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
@@ -37,6 +39,9 @@ type State struct {
 
 	history  history
 	policy   policyView
+	kms      management
+	leaks    leaks.Index
+	secrets  []string // that leaks knows, by name
 	runs     map[schema.GroupResource]*seenRun
 	uniform  map[schema.GroupResource]uniform
 	breaches map[string]error
@@ -97,6 +102,7 @@ func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, byName: map[string]*node{}, runs: map[schema.GroupResource]*seenRun{},
 		uniform: map[schema.GroupResource]uniform{}, breaches: map[string]error{}, syncs: map[string]*syncs{},
+		kms:     management{vaults: map[string]*kms.Vault{}, accepted: map[string]bool{}, faults: map[string]kms.Behaviour{}},
 		configs: map[string]state.State{}, inventories: map[schema.GroupResource]*inventory{},
 	}
 	for _, r := range c.Resources {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seedbed-sim/seedbed/core/gossipkeys"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/leaks"
 )
 
 // ledger knows every key of a run by a name, so that scenario files, stories
@@ -16,7 +17,7 @@ import (
 type ledger struct {
 	keys  []gossipkeys.Key
 	names []string
-	index leakIndex
+	index leaks.Index
 }
 
 // key returns the key that a scenario calls by this name: always the same, in
@@ -55,7 +56,7 @@ func (l *ledger) learn(name string, key gossipkeys.Key) {
 		}
 	}
 	l.keys, l.names = append(l.keys, key), append(l.names, name)
-	l.index.add(name, key)
+	l.index.Add("key "+name, key.Bytes())
 }
 
 // name is what a key is called; a key that nobody has named, because a process

@@ -15,7 +15,7 @@ import (
 
 // leaks says which key a text gives away, if any.
 func (l *ledger) leaks(text []byte) error {
-	if piece := l.index.find(text); piece != "" {
+	if piece := l.index.Find(text); piece != "" {
 		return fmt.Errorf("a piece of the %s", piece)
 	}
 	return nil

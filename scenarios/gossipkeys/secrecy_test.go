@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/leaks"
 	"github.com/seedbed-sim/seedbed/sim"
 )
 
@@ -44,15 +45,15 @@ func (w *witness) registry(t *testing.T) *scenarios.Registry {
 
 // index knows every key that any run has had: by the ledgers, and by what the
 // Secret has held.
-func (w *witness) index() *leakIndex {
-	var x leakIndex
+func (w *witness) index() *leaks.Index {
+	var x leaks.Index
 	for _, s := range w.states {
 		for i, key := range s.ledger.keys {
-			x.add(s.ledger.names[i], key)
+			x.Add("key "+s.ledger.names[i], key.Bytes())
 		}
 		for _, v := range s.history.versions {
 			for i, key := range v.keys {
-				x.add(fmt.Sprintf("%d in the Secret", i+1), key)
+				x.Add(fmt.Sprintf("key %d in the Secret", i+1), key.Bytes())
 			}
 		}
 	}
@@ -136,14 +137,14 @@ func TestNothingToldOfARunShowsAKey(t *testing.T) {
 				}
 				all := runAndTell(t, r, files[0], seed)
 				x := w.index()
-				if len(x.pieces) == 0 {
+				if x.Empty() {
 					t.Fatal("the run has no key that could be shown")
 				}
 				for what, text := range all {
 					if len(text) < 100 {
 						t.Errorf("the %s tells nothing: %q", what, text)
 					}
-					if piece := x.find(text); piece != "" {
+					if piece := x.Find(text); piece != "" {
 						t.Errorf("seed %d: the %s shows a piece of the %s", seed, what, piece)
 					}
 				}
@@ -187,7 +188,7 @@ properties:
 	all := runAndTell(t, r, file, 1)
 	x := w.index()
 	for _, what := range slices.Sorted(maps.Keys(all)) {
-		if x.find(all[what]) == "" {
+		if x.Find(all[what]) == "" {
 			t.Errorf("the key is not found in the %s:\n%s", what, all[what])
 		}
 	}

@@ -1,4 +1,4 @@
-package gossipkeys
+package leaks
 
 import (
 	"encoding/base64"
@@ -6,27 +6,27 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/seedbed-sim/seedbed/core/gossipkeys"
 )
 
-// window is how many bytes of a key in a row count as a leak.
+// window is how many bytes of a secret in a row count as a leak.
 const window = 8
 
-// leakIndex finds pieces of keys in text, in whatever way they may have got
+// Index finds pieces of secrets in text, in whatever way they may have got
 // there: as they are, quoted, in hexadecimal, as numbers, in base64 of any
 // alignment, and in base64 once more, as a Secret's data is shown.
-type leakIndex struct {
+type Index struct {
 	pieces map[string]string // what a piece of text gives away, by its content
 	starts map[uint32][]int  // lengths of the pieces that begin with these four bytes
 }
 
-// add makes the index know a key.
-func (x *leakIndex) add(name string, key gossipkeys.Key) {
+// Empty reports whether the index knows no secret.
+func (x *Index) Empty() bool { return len(x.pieces) == 0 }
+
+// Add makes the index know a secret, which is called by a name.
+func (x *Index) Add(name string, raw []byte) {
 	if x.pieces == nil {
 		x.pieces, x.starts = map[string]string{}, map[uint32][]int{}
 	}
-	raw := key.Bytes()
 	line := []byte(base64.StdEncoding.EncodeToString(raw))
 	x.windows(name, "", string(raw), window)
 	x.windows(name, " in hexadecimal", hex.EncodeToString(raw), 2*window)
@@ -56,17 +56,17 @@ func inner(encoding *base64.Encoding, data []byte, before int) string {
 }
 
 // windows adds every window of a text that shows a key.
-func (x *leakIndex) windows(name, how, text string, size int) {
+func (x *Index) windows(name, how, text string, size int) {
 	for at := 0; at+size <= len(text); at++ {
 		x.piece(name, how, text[at:at+size])
 	}
 }
 
-func (x *leakIndex) piece(name, how, text string) {
+func (x *Index) piece(name, how, text string) {
 	if _, known := x.pieces[text]; known {
 		return
 	}
-	x.pieces[text] = "key " + name + how
+	x.pieces[text] = name + how
 	start := first(text)
 	for _, size := range x.starts[start] {
 		if size == len(text) {
@@ -80,8 +80,8 @@ func first(text string) uint32 {
 	return uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 | uint32(text[3])<<24
 }
 
-// find says which key a text gives away, and how, or returns "".
-func (x *leakIndex) find(text []byte) string {
+// Find says which secret a text gives away, and how, or returns "".
+func (x *Index) Find(text []byte) string {
 	var next uint32
 	for at := range text {
 		next = next>>8 | uint32(text[at])<<24

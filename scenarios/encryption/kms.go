@@ -1,0 +1,206 @@
+package encryption
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/fakes/kms"
+)
+
+// management is the key management service outside of the cluster, and what runs of it
+// on the nodes.
+type management struct {
+	vaults   map[string]*kms.Vault // by endpoint and path of the key
+	accepted map[string]bool       // credentials that let plugins in
+	current  string                // the credential of the day
+	issued   int
+
+	faults  map[string]kms.Behaviour // of plugins, by node and id; see faultKey
+	rotated int
+
+	next checkFault // what befalls the next check
+	checks
+	looked bool // there was a Pod at the last look
+}
+
+// plugin is a KMS plugin on a node.
+type plugin struct {
+	id     uint64
+	kms    v1alpha1.KMS
+	plugin *kms.Plugin
+	vault  *kms.Vault
+}
+
+// pluginSpec is what a node knows of a plugin that it is to run.
+type pluginSpec struct {
+	ID         uint64 `json:"id"`
+	Config     string `json:"config"`
+	Credential string `json:"credential"`
+}
+
+// brokenImage begins the names of images that cannot be pulled.
+const brokenImage = "broken/"
+
+var errDenied = errors.New("permission denied: the credential is not valid")
+
+func (s *State) vault(id v1alpha1.KMSIdentity) *kms.Vault {
+	name := id.Endpoint + "/" + id.Namespace + "/" + id.KeyPath
+	v := s.kms.vaults[name]
+	if v == nil {
+		v = kms.NewVault(fmt.Sprintf("kek-%s-1", id.KeyPath))
+		s.kms.vaults[name] = v
+	}
+	return v
+}
+
+// pluginsOf are the plugins that a configuration needs, the newest first.
+func pluginsOf(secret *corev1.Secret) ([]pluginSpec, error) {
+	parsed, err := config.Decode(secret)
+	if err != nil {
+		return nil, err
+	}
+	var specs []pluginSpec
+	for _, k := range parsed.ReadKeys() {
+		if k.Mode != state.KMS || k.KMS == nil {
+			continue
+		}
+		spec := pluginSpec{ID: k.ID, Config: k.KMS.Plugin}
+		for _, ref := range state.References(k.KMS.Secrets) {
+			spec.Credential = string(k.KMS.Secrets[ref].Reveal())
+		}
+		specs = append(specs, spec)
+	}
+	return specs, nil
+}
+
+// open makes a plugin as its spec says.
+func (s *State) open(spec pluginSpec) (*plugin, error) {
+	p := &plugin{id: spec.ID}
+	if err := json.Unmarshal([]byte(spec.Config), &p.kms); err != nil {
+		return nil, fmt.Errorf("read the configuration of KMS plugin %d: %w", spec.ID, err)
+	}
+	if strings.HasPrefix(p.kms.Plugin.Image, brokenImage) {
+		return nil, fmt.Errorf("start KMS plugin %d: %w", spec.ID, errImage)
+	}
+	p.vault = s.vault(p.kms.Identity)
+	p.plugin = kms.NewPlugin(p.vault, nil)
+	return p, nil
+}
+
+var errImage = errors.New("the image cannot be pulled")
+
+// startPlugins starts the plugins of a node's API server. They are up before it is.
+func (n *node) startPlugins(m manifest) error {
+	n.stopPlugins()
+	for _, spec := range m.Plugins {
+		p, err := n.state.open(spec)
+		if err != nil {
+			return err
+		}
+		if err := n.node.Sockets().Listen(config.KMSEndpoint(p.id), p.plugin); err != nil {
+			return fmt.Errorf("start KMS plugin %d: %w", p.id, err)
+		}
+		n.plugins = append(n.plugins, p)
+		n.state.behave(n, p, spec.Credential)
+	}
+	return nil
+}
+
+// stopPlugins ends the plugins, after the API server that they are there for.
+func (n *node) stopPlugins() {
+	for _, p := range n.plugins {
+		n.node.Sockets().Close(config.KMSEndpoint(p.id))
+	}
+	n.plugins = nil
+}
+
+// anyPlugin stands for all nodes, or all plugins.
+const anyPlugin = "*"
+
+// faultKey names a plugin on a node.
+func faultKey(node, id string) string { return node + "/" + id }
+
+// behave lets a plugin behave as it should now.
+func (s *State) behave(n *node, p *plugin, credential string) {
+	if p.kms.References.Secret != nil && !s.kms.accepted[credential] {
+		p.plugin.Behave(kms.Outage(errDenied))
+		return
+	}
+	id := fmt.Sprint(p.id)
+	for _, key := range []string{faultKey(n.name, id), faultKey(n.name, anyPlugin), faultKey(anyPlugin, id), faultKey(anyPlugin, anyPlugin)} {
+		if b, ok := s.kms.faults[key]; ok {
+			p.plugin.Behave(b)
+			return
+		}
+	}
+	p.plugin.Behave(kms.Behaviour{})
+}
+
+// behaveAll lets all plugins behave as they should now.
+func (s *State) behaveAll() {
+	for _, n := range s.nodes {
+		for i, p := range n.plugins {
+			s.behave(n, p, n.running.Plugins[i].Credential)
+		}
+	}
+	s.changed()
+}
+
+// rotateKEK lets the service seal with another version of a key from now on. Plugins
+// see it some time later, each for itself.
+func (s *State) rotateKEK(lag func() time.Duration) string {
+	s.kms.rotated++
+	for _, name := range slices.Sorted(maps.Keys(s.kms.vaults)) {
+		v := s.kms.vaults[name]
+		v.Rotate(fmt.Sprintf("%s-rotated-%d", v.Current(), s.kms.rotated))
+	}
+	for _, n := range s.nodes {
+		for _, p := range n.plugins {
+			s.world.Engine().After(lag(), func(any) {
+				p.plugin.Refresh()
+				s.changed()
+			}, nil)
+		}
+	}
+	return fmt.Sprintf("rotation %d", s.kms.rotated)
+}
+
+// newCredential issues a credential. The one before stays valid unless it is revoked.
+func (s *State) newCredential(revoke bool) string {
+	if revoke {
+		delete(s.kms.accepted, s.kms.current)
+	}
+	s.kms.issued++
+	s.kms.current = fmt.Sprintf("s3cr3t-credential-number-%06d-of-the-vault", s.kms.issued*7919)
+	s.kms.accepted[s.kms.current] = true
+	s.learnSecret(fmt.Sprintf("credential %d", s.kms.issued), []byte(s.kms.current))
+	return s.kms.current
+}
+
+// kmsFaults are what may be wrong with plugins.
+var kmsFaults = map[string]func() kms.Behaviour{
+	"down":           func() kms.Behaviour { return kms.Outage(errOut) },
+	"status-down":    func() kms.Behaviour { return kms.Outage(errOut, kms.Status) },
+	"decrypt-down":   func() kms.Behaviour { return kms.Outage(errOut, kms.Decrypt) },
+	"encrypt-down":   func() kms.Behaviour { return kms.Outage(errOut, kms.Encrypt) },
+	"unhealthy":      func() kms.Behaviour { return kms.Behaviour{Healthz: "the service is sealed"} },
+	"slow":           func() kms.Behaviour { return kms.Behaviour{Latency: 4 * time.Second} },
+	"hangs":          func() kms.Behaviour { return kms.Behaviour{Latency: time.Hour} },
+	"flip-flop":      func() kms.Behaviour { return kms.Behaviour{StatusKeyID: kms.FlipFlop("", "another")} },
+	"other-key":      func() kms.Behaviour { return kms.Behaviour{StatusKeyID: kms.Stale("yesterday")} },
+	"wrong-version":  func() kms.Behaviour { return kms.Behaviour{Version: "v1"} },
+	"does-not-open":  func() kms.Behaviour { return kms.Behaviour{Decrypted: func([]byte) []byte { return []byte("other") }} },
+	"unsealed-again": func() kms.Behaviour { return kms.Behaviour{} },
+}
+
+var errOut = errors.New("the service is not available")
