@@ -2,6 +2,7 @@ package encryption
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -73,6 +74,13 @@ func (s *storedKey) id() uint64 {
 // servers differ.
 func (c *Component) look(ctx context.Context) (*view, error) {
 	deployed, converged, err := c.Deployer.DeployedEncryptionConfigSecret(ctx)
+	if errors.Is(err, ErrConfigGone) {
+		var there bool
+		if there, err = c.recoverable(ctx); err != nil {
+			return nil, err
+		}
+		deployed, converged = nil, !there
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find the encryption configuration that API servers run: %w", err)
 	}
@@ -103,6 +111,18 @@ func (c *Component) look(ctx context.Context) (*view, error) {
 	}
 	v.desired, v.phase = state.Desired(v.current, v.keys, v.grs)
 	return v, nil
+}
+
+// recoverable reports whether the managed configuration is there: it is what API
+// servers run, or the next to that, and Rollout brings it to them. If it is gone too,
+// nobody knows what they run, and all has to be worked out anew from the keys.
+func (c *Component) recoverable(ctx context.Context) (bool, error) {
+	s, err := c.managedSecret(ctx)
+	if err != nil || s == nil {
+		return false, err
+	}
+	on, err := config.Decode(s)
+	return err == nil && len(on) > 0, nil
 }
 
 func (c *Component) storedKeys(ctx context.Context) ([]storedKey, error) {

@@ -23,6 +23,10 @@ import (
 // EpochAnnotation is the epoch of the leader that wrote a configuration.
 const EpochAnnotation = keysecret.Domain + "/leader-epoch"
 
+// HashAnnotation is the hash of what State has written, by which that is told from what
+// somebody has edited.
+const HashAnnotation = keysecret.Domain + "/config-hash"
+
 var errLaterLeader = errors.New("a later leader has written it")
 
 // NewStateController returns the controller that writes the managed configuration:
@@ -148,6 +152,7 @@ func (c *Component) wanted(stored *corev1.Secret, v *view) (*corev1.Secret, erro
 	if err != nil {
 		return nil, fmt.Errorf("write Secret %s: %w", c.managed(), err)
 	}
+	want.Annotations[HashAnnotation] = config.FileHash(want.Data[config.Configuration])
 	return want, nil
 }
 
@@ -235,6 +240,7 @@ func (c *Component) refreshed(ctx context.Context, stored *corev1.Secret) (*core
 		return nil, fmt.Errorf("write Secret %s: %w", c.managed(), err)
 	}
 	want.Data[config.Configuration] = stored.Data[config.Configuration]
+	want.Annotations[HashAnnotation] = stored.Annotations[HashAnnotation]
 	return want, nil
 }
 
@@ -242,5 +248,5 @@ func (c *Component) refreshed(ctx context.Context, stored *corev1.Secret) (*core
 // reason to write.
 func sameConfig(a, b *corev1.Secret) bool {
 	return reflect.DeepEqual(a.Data, b.Data) && reflect.DeepEqual(a.Finalizers, b.Finalizers) &&
-		a.Annotations[keysecret.Description] == b.Annotations[keysecret.Description]
+		a.Annotations[keysecret.Description] == b.Annotations[keysecret.Description] && a.Annotations[HashAnnotation] == b.Annotations[HashAnnotation]
 }

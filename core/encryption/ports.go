@@ -2,6 +2,7 @@ package encryption
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,10 @@ type Deployer interface {
 	// Watches are what a change of the answers shows in.
 	Watches() []kube.Watch
 }
+
+// ErrConfigGone is wrapped by the error of a Deployer if all API servers run the same
+// configuration, and what that is cannot be found out any more.
+var ErrConfigGone = errors.New("the configuration that API servers run is gone")
 
 // Migrator rewrites all objects of a resource, so that they are encrypted with the
 // key that API servers write with.

@@ -30,6 +30,9 @@ const EventRevisionCut = "EncryptionRevisionCut"
 // somebody has written there by hand: it has to be the step that follows what all API
 // servers run.
 //
+// A revision that was deleted while it was the latest is followed by one more, for
+// nobody knows any more what is in it.
+//
 // It says in the policy's status which revision is the latest, and which is the first
 // that nodes may still load: one that reads what is written now, and writes what is
 // read now. Older ones are deleted.
@@ -73,8 +76,8 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 	if len(stored) > 0 {
 		latest = max(latest, stored[len(stored)-1].number)
 	}
-	if len(stored) == 0 || !maps.EqualFunc(stored[len(stored)-1].secret.Data, managed.Data, slices.Equal) {
-		next, err := o.isNext(ctx, managed, stored)
+	if len(stored) == 0 || stored[len(stored)-1].number < latest || !maps.EqualFunc(stored[len(stored)-1].secret.Data, managed.Data, slices.Equal) {
+		next, err := o.isNext(ctx, managed, stored, latest)
 		if err != nil || !next {
 			out.after = ConvergenceRetry
 			return err
@@ -99,8 +102,9 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 
 // isNext reports whether the managed configuration is what should follow now. While API
 // servers differ, that is what they are about to load, with KMS plugins that are run
-// differently. Stored are the revisions that there are.
-func (o *rolloutController) isNext(ctx context.Context, managed *corev1.Secret, stored []storedRevision) (bool, error) {
+// differently. Stored are the revisions that there are; if the latest is not among
+// them, what State has written last takes its place.
+func (o *rolloutController) isNext(ctx context.Context, managed *corev1.Secret, stored []storedRevision, latest int64) (bool, error) {
 	v, err := o.look(ctx)
 	if err != nil {
 		return false, err
@@ -109,6 +113,8 @@ func (o *rolloutController) isNext(ctx context.Context, managed *corev1.Secret, 
 	switch {
 	case v != nil:
 		want, err = o.wanted(managed, v)
+	case len(stored) == 0 || stored[len(stored)-1].number < latest:
+		return managed.Annotations[HashAnnotation] == config.FileHash(managed.Data[config.Configuration]), nil
 	case len(stored) > 0 && slices.Equal(stored[len(stored)-1].secret.Data[config.Configuration], managed.Data[config.Configuration]):
 		want, err = o.refreshed(ctx, managed)
 	}

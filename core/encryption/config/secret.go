@@ -2,6 +2,8 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -48,6 +50,13 @@ func ParseRevision(name string) (revision int64, ok bool) {
 	}
 	revision, err := strconv.ParseInt(number, 10, 64)
 	return revision, err == nil
+}
+
+// FileHash is the hash of a configuration as API servers tell it of the file that they
+// have loaded.
+func FileHash(configuration []byte) string {
+	sum := sha256.Sum256(configuration)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Encode returns s as the Secret of that name.

@@ -84,7 +84,7 @@ func TestStaticPods(t *testing.T) {
 		want  string // the Secret, or "differ", "nothing" or an error
 	}{
 		{"all the same", "a b", []*corev1.Pod{pod("a", "3"), pod("b", "3")}, "encryption-config-3"},
-		{"the configuration is gone", "a", []*corev1.Pod{pod("a", "7")}, "differ"},
+		{"a revision that was deleted", "a", []*corev1.Pod{pod("a", "7")}, "get Secret seedbed-encryption/encryption-config-7: the configuration that API servers run is gone"},
 		{"before all revisions", "a", []*corev1.Pod{pod("a", "none")}, "nothing"},
 		{"no nodes", "", []*corev1.Pod{pod("a", "3")}, "differ"},
 		{"no pods", "a", nil, "differ"},

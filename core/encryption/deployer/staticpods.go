@@ -1,6 +1,7 @@
 package deployer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/seedbed-sim/seedbed/core/encryption"
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/kube"
 )
@@ -48,9 +50,8 @@ var (
 // DeployedEncryptionConfigSecret implements encryption.Deployer.
 //
 // Ours: a Pod that is being deleted still answers, so its revision counts as
-// running; and a node has one Pod. If the Secret of the revision that runs is gone,
-// API servers do not run without a configuration for that: nothing is known of what
-// they run until the Secret is back.
+// running; and a node has one Pod. No revision is without a configuration, so one
+// that is not there was deleted, and API servers run it all the same.
 func (s *StaticPods) DeployedEncryptionConfigSecret(ctx context.Context) (secret *corev1.Secret, converged bool, err error) {
 	revision, why, err := s.revision(ctx)
 	if err != nil {
@@ -67,8 +68,7 @@ func (s *StaticPods) DeployedEncryptionConfigSecret(ctx context.Context) (secret
 		return nil, true, nil
 	}
 	if apierrors.IsNotFound(err) {
-		s.Log.Info("The configuration that API servers run is gone, and waited for", "secret", name.String())
-		return nil, false, nil
+		return nil, false, fmt.Errorf("get Secret %s: %w", name, encryption.ErrConfigGone)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("get Secret %s: %w", name, err)
@@ -174,9 +174,15 @@ func number(label string) (int64, error) {
 // StartableConfigSecrets implements encryption.Deployer: those of all revisions that
 // are stored, since a kubelet may go back to any.
 func (s *StaticPods) StartableConfigSecrets(ctx context.Context) ([]*corev1.Secret, error) {
+	return revisions(ctx, s.Live, s.ConfigNamespace)
+}
+
+// revisions returns the configurations of all revisions that are stored, the oldest
+// first.
+func revisions(ctx context.Context, live kube.Reader, namespace string) ([]*corev1.Secret, error) {
 	list := &corev1.SecretList{}
-	if err := s.Live.List(ctx, list, client.InNamespace(s.ConfigNamespace)); err != nil {
-		return nil, fmt.Errorf("list Secrets in %s: %w", s.ConfigNamespace, err)
+	if err := live.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list Secrets in %s: %w", namespace, err)
 	}
 	var secrets []*corev1.Secret
 	for i := range list.Items {
@@ -184,6 +190,11 @@ func (s *StaticPods) StartableConfigSecrets(ctx context.Context) ([]*corev1.Secr
 			secrets = append(secrets, &list.Items[i])
 		}
 	}
+	slices.SortFunc(secrets, func(a, b *corev1.Secret) int {
+		x, _ := config.ParseRevision(a.Name)
+		y, _ := config.ParseRevision(b.Name)
+		return cmp.Compare(x, y)
+	})
 	return secrets, nil
 }
 

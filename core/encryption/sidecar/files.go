@@ -9,8 +9,9 @@ import (
 
 // File is one that a plugin refers to. Its content is secret.
 type File struct {
-	Path string // below Options.HostData
-	Data []byte
+	KeyID uint64 // of the plugin
+	Path  string // below Options.HostData
+	Data  []byte
 }
 
 // Files returns what the plugins of a configuration refer to, where [Render] lets
@@ -27,7 +28,7 @@ func Files(cfg *corev1.Secret) ([]File, error) {
 			return nil, fmt.Errorf("render key %d: %w", keys[i].ID, err)
 		}
 		for _, item := range p.items() {
-			files = append(files, File{Path: path.Join(ContainerPrefix+p.id, item.Path), Data: cfg.Data[item.Key]})
+			files = append(files, File{KeyID: keys[i].ID, Path: path.Join(ContainerPrefix+p.id, item.Path), Data: cfg.Data[item.Key]})
 		}
 	}
 	return files, nil

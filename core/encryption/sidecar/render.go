@@ -82,6 +82,43 @@ func Render(spec *corev1.PodSpec, cfg *corev1.Secret, o Options) error {
 	return nil
 }
 
+// Keys returns the ids of the KMS keys of a configuration, the newest first.
+func Keys(cfg *corev1.Secret) ([]uint64, error) {
+	keys, err := kmsKeys(cfg)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]uint64, len(keys))
+	for i := range keys {
+		ids[i] = keys[i].ID
+	}
+	return ids, nil
+}
+
+// Alone returns the spec of a Pod that runs the plugin of one key and nothing else, on
+// the node's network, and the version of how it is run.
+func Alone(cfg *corev1.Secret, id uint64, o Options) (spec *corev1.PodSpec, version int64, err error) {
+	keys, err := kmsKeys(cfg)
+	if err != nil {
+		return nil, 0, err
+	}
+	i := slices.IndexFunc(keys, func(k state.Key) bool { return k.ID == id })
+	if i < 0 {
+		return nil, 0, fmt.Errorf("render key %d: %w", id, ErrNoPlugin)
+	}
+	p, err := newPlugin(&keys[i])
+	if err != nil {
+		return nil, 0, fmt.Errorf("render key %d: %w", id, err)
+	}
+	c := p.container(o)
+	c.RestartPolicy = nil
+	spec = &corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{c}, Volumes: []corev1.Volume{sockets(o)}}
+	if v := p.volume(o); v != nil {
+		spec.Volumes = append(spec.Volumes, *v)
+	}
+	return spec, keys[i].KMS.Version, nil
+}
+
 // kmsKeys returns the KMS keys of a configuration, the newest first.
 func kmsKeys(cfg *corev1.Secret) ([]state.Key, error) {
 	s, err := config.Decode(cfg)

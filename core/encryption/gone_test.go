@@ -1,0 +1,84 @@
+package encryption_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/encryption"
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+)
+
+// byRevision is a deployer of API servers that run a revision, whose Secret may be
+// gone.
+type byRevision struct {
+	*plant
+	revision int64
+}
+
+func (d *byRevision) DeployedEncryptionConfigSecret(ctx context.Context) (*corev1.Secret, bool, error) {
+	s := &corev1.Secret{}
+	err := d.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: config.RevisionName(d.revision)}, s)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, false, err
+	}
+	if err != nil && d.revision > 0 {
+		return nil, false, encryption.ErrConfigGone
+	}
+	if err != nil {
+		return nil, true, nil
+	}
+	return s, true, nil
+}
+
+// rollTo lets time pass, in which API servers go to the latest revision.
+func (d *byRevision) rollTo(minutes int) (seen string) {
+	var all []string
+	for range minutes {
+		d.pass(1)
+		if latest := d.policy().Status.LatestRevision; latest != d.revision {
+			d.revision = latest
+			all = append(all, short(d.T, d.managedSecret()))
+		}
+	}
+	return strings.Join(all, " → ")
+}
+
+// TestARevisionIsDeleted that API servers run: it is cut anew, and at no time do API
+// servers write as it comes. Only if the managed configuration is gone with it, all is
+// worked out from the keys, and rewritten.
+func TestARevisionIsDeleted(t *testing.T) {
+	p := newPlant(t)
+	d := &byRevision{plant: p}
+	p.component.Deployer = d
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+	if got := d.rollTo(20); got != "i,c1 → c1,i" {
+		t.Fatalf("rolled out %s", got)
+	}
+	revision := func() *corev1.Secret {
+		s := &corev1.Secret{}
+		must(t, p.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: config.RevisionName(d.revision)}, s))
+		return s
+	}
+	p.deleteByHand(revision())
+	must(t, p.sync("State", "Migration", "Condition", "Key", "Prune"))
+	if got := short(t, p.managedSecret()); got != "c1,i" {
+		t.Errorf("the managed configuration is %s while the revision is gone", got)
+	}
+	if got := d.rollTo(20); got != "c1,i" {
+		t.Errorf("rolled out %s", got)
+	}
+	if got := p.condition(v1alpha1.Encrypted); got != "True EncryptionCompleted" {
+		t.Errorf("Encrypted is %s", got)
+	}
+	runs := len(p.ran)
+	p.deleteByHand(revision())
+	p.deleteByHand(p.managedSecret())
+	if got := d.rollTo(20); got != "i,c1 → c1,i" || len(p.ran) == runs {
+		t.Errorf("with the managed configuration, rolled out %s, %d runs", got, len(p.ran)-runs)
+	}
+}
