@@ -19,7 +19,8 @@ import (
 )
 
 // Component is an API server, in one or several instances, whose objects are
-// encrypted: what its controllers share. All fields are required but Reports and Log.
+// encrypted: what its controllers share. All fields are required but Reports, Verifier,
+// UpdatePlugins and Log.
 type Component struct {
 	// Name is part of the names of the Secrets, and of the field managers.
 	Name string
@@ -36,6 +37,10 @@ type Component struct {
 	// Reports are those of the nodes. Without them nobody notices that a KMS plugin has
 	// rotated the key that it keeps, or that it is dead.
 	Reports NodeReports
+
+	// Verifier, if there is one, is asked after each run of a migration, before it is
+	// believed.
+	Verifier Verifier
 
 	// UpdatePlugins lets a change of how a KMS plugin is run, or of what it refers to,
 	// reach the plugins of the newest key in place, with no new key. Without it such a

@@ -40,6 +40,7 @@ func NewMigrationController(c *Component, migrator Migrator) kube.Controller {
 	m := &migrationController{
 		Component: c, migrator: migrator,
 		begun: map[schema.GroupResource]run{}, again: map[schema.GroupResource]run{}, kek: map[schema.GroupResource]string{},
+		unverified: map[schema.GroupResource]failure{},
 	}
 	r := &reconciler{
 		Component: c, name: "EncryptionMigration", degraded: v1alpha1.MigrationDegraded,
@@ -61,10 +62,19 @@ type migrationController struct {
 	begun map[schema.GroupResource]run
 	again map[schema.GroupResource]run
 
+	// unverified are runs that have left something.
+	unverified map[schema.GroupResource]failure
+
 	// watch is about the plugin of the newest key, and kek is the id that its key had
 	// from long before a run on; empty if that is not known.
 	watch kekWatch
 	kek   map[schema.GroupResource]string
+}
+
+// failure is an error and when it came about.
+type failure struct {
+	err error
+	at  time.Time
 }
 
 // run is for a key, under the configuration that had settled at a time.
@@ -121,6 +131,7 @@ func (m *migrationController) unsettle() {
 	m.settled = ""
 	clear(m.begun)
 	clear(m.again)
+	clear(m.unverified)
 }
 
 // forget ends the runs for resources. That one cannot be ended is no reason to stop:
@@ -189,6 +200,10 @@ func display(gr schema.GroupResource) string {
 
 // resource goes on with the run for one resource.
 func (m *migrationController) resource(ctx context.Context, v *view, j job) (progress, error) {
+	if f := m.unverified[j.gr]; f.err != nil && m.Clock.Since(f.at) <= MigrationRetry {
+		return busy, f.err
+	}
+	delete(m.unverified, j.gr)
 	mine := run{key: j.run, since: m.since}
 	if m.begun[j.gr] != mine { // of another configuration, or of a process before this one
 		if err := m.migrator.PruneMigration(ctx, j.gr); err != nil {
@@ -217,10 +232,32 @@ func (m *migrationController) resource(ctx context.Context, v *view, j job) (pro
 		return busy, nil
 	case result != nil:
 		return busy, result
+	}
+	if err := m.verify(ctx, j); err != nil {
+		return busy, err
+	}
+	switch {
 	case j.again:
 		m.again[j.gr] = mine
 		return done, nil
 	default:
 		return m.note(ctx, v, j)
 	}
+}
+
+// verify looks whether a run that has ended well has done its work. If not, it is void.
+func (m *migrationController) verify(ctx context.Context, j job) error {
+	if m.Verifier == nil {
+		return nil
+	}
+	left := m.Verifier.VerifyMigration(ctx, j.gr, j.run)
+	if left == nil {
+		return nil
+	}
+	left = fmt.Errorf("verify what was rewritten: %w", left)
+	m.unverified[j.gr] = failure{left, m.Clock.Now()}
+	if err := m.migrator.PruneMigration(ctx, j.gr); err != nil {
+		return errors.Join(left, fmt.Errorf("end the run that has left something: %w", err))
+	}
+	return left
 }

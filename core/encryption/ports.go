@@ -58,6 +58,13 @@ type Migrator interface {
 	Watches() []kube.Watch
 }
 
+// Verifier looks at what is stored, past API servers.
+type Verifier interface {
+	// VerifyMigration returns an error that names objects of gr which a run for
+	// writeKey, in the sense of [Migrator], has left as they were.
+	VerifyMigration(ctx context.Context, gr schema.GroupResource, writeKey string) error
+}
+
 // NodeReports tells what the nodes that run API servers report of themselves. They
 // do so all the time, and nothing hangs on a minute; so nobody watches it.
 type NodeReports interface {

@@ -3,6 +3,7 @@ package migration
 import (
 	"cmp"
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -22,8 +23,8 @@ type Kinds interface {
 	PreferredKind(ctx context.Context, gr schema.GroupResource) (schema.GroupVersionKind, error)
 }
 
-// Config is what a [Migrator] needs. All fields are required but Log, Workers and
-// Done.
+// Config is what a [Migrator] needs. All fields are required but Log, Workers,
+// Entropy and Done.
 type Config struct {
 	Live  kube.Kube
 	Kinds Kinds
@@ -31,6 +32,9 @@ type Config struct {
 
 	// Workers is how many objects are written at once; zero means [DefaultWorkers].
 	Workers int
+
+	// Entropy spreads attempts in time; nil leaves them where they fall.
+	Entropy io.Reader
 
 	// Done is called when a run has ended, from the task that runs Migrator.Run.
 	Done func()

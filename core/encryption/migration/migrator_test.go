@@ -248,6 +248,70 @@ func TestGoneIsGone(t *testing.T) {
 	})
 }
 
+// TestSomebodyElseWrites an object meanwhile: what they wrote is written once more, and
+// if they write again, that is theirs to answer for.
+func TestSomebodyElseWrites(t *testing.T) {
+	for _, times := range []int{1, 5} {
+		run(t, 3, func(ctx context.Context, env *cluster.Env, s *server, m *migration.Migrator) {
+			left := times
+			s.before = func(verb, name string) error {
+				if verb != "update" || name != "c-0001" || left == 0 {
+					return nil
+				}
+				left--
+				o := &corev1.ConfigMap{}
+				if err := s.Kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, o); err != nil {
+					return err
+				}
+				o.Data = map[string]string{"left": fmt.Sprint(left)}
+				return s.Kube.Update(ctx, o)
+			}
+			if err := await(ctx, t, env, m); err != nil {
+				t.Error(err)
+			}
+			if got := s.written["c-0001"]; got != 2 {
+				t.Errorf("written %d times where somebody else writes %d times, want 2", got, times)
+			}
+			o := &corev1.ConfigMap{}
+			if err := s.Kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: "c-0001"}, o); err != nil || o.Data["left"] != fmt.Sprint(left) {
+				t.Errorf("what they wrote is %v, error %v", o.Data, err)
+			}
+		})
+	}
+}
+
+// TestNotAllAtOnce: attempts are spread in time.
+func TestNotAllAtOnce(t *testing.T) {
+	run(t, 1, func(ctx context.Context, env *cluster.Env, s *server, _ *migration.Migrator) {
+		var gaps []time.Duration
+		last := time.Time{}
+		s.before = func(verb, _ string) error {
+			if verb != "list" || len(gaps) == 4 {
+				return nil
+			}
+			if !last.IsZero() {
+				gaps = append(gaps, env.Clock.Since(last))
+			}
+			last = env.Clock.Now()
+			return apierrors.NewTooManyRequests("slow down", 0)
+		}
+		m := migration.New(migration.Config{Live: s, Kinds: kinds{}, Clock: env.Clock, Entropy: env.Entropy, Log: env.Log})
+		running, cancel := env.Clock.WithCancel(ctx)
+		group := env.Clock.NewGroup(running)
+		group.Go("another migrator", m.Run)
+		if err := await(ctx, t, env, m); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		group.Wait()
+		for i, gap := range gaps {
+			if least := time.Second << i; gap < least || gap > least*3/2+time.Second || gap == least {
+				t.Errorf("attempt %d came after %s, want %s to %s", i+2, gap, least, least*3/2)
+			}
+		}
+	})
+}
+
 // TestAListExpires, and is gone on with, so that nothing is passed over.
 func TestAListExpires(t *testing.T) {
 	const n = migration.PageSize + 3

@@ -2,6 +2,7 @@ package migration
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -129,14 +130,23 @@ func (m *Migrator) writeAll(ctx context.Context, gr schema.GroupResource, object
 	return ctx.Err()
 }
 
-// write writes an object as it is. That somebody else has written it meanwhile is as
-// good.
+// write writes an object as it is. If somebody else has written it meanwhile, what
+// they wrote is read and written once more: it may have come from an API server that
+// was behind.
 func (m *Migrator) write(ctx context.Context, obj *unstructured.Unstructured) error {
+	again := false
 	for attempt := 0; ; attempt++ {
 		err := m.cfg.Live.Update(ctx, obj.DeepCopy())
 		switch {
-		case err == nil, apierrors.IsConflict(err):
+		case err == nil, apierrors.IsConflict(err) && again:
 			return nil
+		case apierrors.IsConflict(err):
+			fresh, err := m.fresh(ctx, obj)
+			if err != nil || fresh == nil {
+				return err
+			}
+			obj, again = fresh, true
+			continue
 		case apierrors.IsNotFound(err):
 			return m.checkGone(ctx, obj, err)
 		case !passing(err):
@@ -148,26 +158,37 @@ func (m *Migrator) write(ctx context.Context, obj *unstructured.Unstructured) er
 	}
 }
 
-// checkGone makes sure that an object that could not be found is not there. Where
-// its namespace is gone, a write does not find it, and yet it is stored.
-func (m *Migrator) checkGone(ctx context.Context, obj *unstructured.Unstructured, notFound error) error {
+// fresh reads an object as it is stored now; nil if there is none.
+func (m *Migrator) fresh(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	there := &unstructured.Unstructured{}
 	there.SetGroupVersionKind(obj.GroupVersionKind())
 	for attempt := 0; ; attempt++ {
 		err := m.cfg.Live.Get(ctx, client.ObjectKeyFromObject(obj), there)
 		switch {
-		case apierrors.IsNotFound(err):
-			return nil
-		case err == nil && there.GetUID() != obj.GetUID():
-			return nil // made since, with the new key
 		case err == nil:
-			return fmt.Errorf("%w (%w)", ErrCannotBeWritten, notFound)
+			return there, nil
+		case apierrors.IsNotFound(err):
+			return nil, nil
 		case !passing(err):
-			return fmt.Errorf("look whether it is there: %w", err)
+			return nil, fmt.Errorf("read it again: %w", err)
 		}
 		if err := m.pause(ctx, attempt, err); err != nil {
-			return err
+			return nil, err
 		}
+	}
+}
+
+// checkGone makes sure that an object that could not be found is not there. Where
+// its namespace is gone, a write does not find it, and yet it is stored.
+func (m *Migrator) checkGone(ctx context.Context, obj *unstructured.Unstructured, notFound error) error {
+	there, err := m.fresh(ctx, obj)
+	switch {
+	case err != nil:
+		return err
+	case there == nil, there.GetUID() != obj.GetUID(): // gone, or made since, with the new key
+		return nil
+	default:
+		return fmt.Errorf("%w (%w)", ErrCannotBeWritten, notFound)
 	}
 }
 
@@ -178,7 +199,8 @@ func passing(err error) bool {
 		utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err)
 }
 
-// pause waits before the next attempt: twice as long each time, and never not at all.
+// pause waits before the next attempt: twice as long each time, never not at all, and
+// up to half as long again, so that not all come back at once.
 func (m *Migrator) pause(ctx context.Context, attempt int, cause error) error {
 	wait := RetryMax
 	if attempt < 5 {
@@ -186,6 +208,13 @@ func (m *Migrator) pause(ctx context.Context, attempt int, cause error) error {
 	}
 	if seconds, ok := apierrors.SuggestsClientDelay(cause); ok {
 		wait = max(wait, time.Duration(seconds)*time.Second)
+	}
+	if m.cfg.Entropy != nil {
+		var b [4]byte
+		if _, err := io.ReadFull(m.cfg.Entropy, b[:]); err != nil {
+			return fmt.Errorf("read entropy for the time to wait: %w", err)
+		}
+		wait += time.Duration(int64(binary.BigEndian.Uint32(b[:])) * int64(wait/2) >> 32)
 	}
 	if err := m.cfg.Clock.Sleep(ctx, wait); err != nil {
 		return fmt.Errorf("wait for another attempt after %w: %w", cause, err)
