@@ -112,6 +112,9 @@ func (s *State) judgeNewKey(now *storedKey) {
 	if s.history.identity[id].Exists() && !s.history.identity[id].Equal(now.key) {
 		s.breaks(idsUnique, fmt.Errorf("key %d is made a second time", id))
 	}
+	if s.world.Engine().Elapsed()-s.policy.asked < staleFor {
+		return // the controllers may not have seen it
+	}
 	for _, k := range s.history.keys() {
 		if !k.Migrated.HasAll(s.lastResources()) && !s.history.edited[k.ID] && s.isNewest(k) {
 			s.breaks(oneCycle, fmt.Errorf("key %d is made before everything was rewritten with key %d", id, k.ID))
@@ -121,6 +124,9 @@ func (s *State) judgeNewKey(now *storedKey) {
 		s.breaks(oneCycle, fmt.Errorf("key %d is made while %d keys are read", id, backed))
 	}
 }
+
+// staleFor is how long a cache may take to show a change.
+const staleFor = time.Minute
 
 // isNewest reports whether k is the newest of the keys that there are.
 func (s *State) isNewest(k state.Key) bool {

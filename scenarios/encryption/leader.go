@@ -17,6 +17,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/encryption"
 	"github.com/seedbed-sim/seedbed/core/encryption/deployer"
 	"github.com/seedbed-sim/seedbed/core/encryption/migration"
+	"github.com/seedbed-sim/seedbed/core/encryption/nodestate"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/core/leaderelection"
@@ -76,6 +77,7 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 		Name: Component, Namespace: Namespace, References: References, Provider: provider, Deployer: servers,
 		Live: observed, Cached: env.Cache, Clock: env.Clock, Entropy: env.Entropy, Epoch: elector.Epoch,
 		Recorder: recorder{s, env}, Log: s.logOf(env), UpdatePlugins: s.config.UpdatePlugins,
+		Reports: &nodestate.Reports{Live: env.Kube, Nodes: controlPlane(env.Kube)},
 	}
 	migrator := migration.New(migration.Config{Live: env.Kube, Kinds: served{s}, Clock: env.Clock, Log: s.logOf(env)})
 	group := env.Clock.NewGroup(ctx)
@@ -84,6 +86,7 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 		encryption.NewKeyController(component), encryption.NewStateController(component),
 		encryption.NewRolloutController(component), encryption.NewMigrationController(component, s.observeMigrator(env, migrator)),
 		encryption.NewPruneController(component), encryption.NewConditionController(component),
+		encryption.NewKEKController(component),
 		encryption.NewKMSPreflightController(component, s.preflightDeployer(env)),
 	}
 	for i := range controllers {

@@ -90,7 +90,7 @@ func processes(c Config, shape scenarios.Cluster) []string {
 	var names []string
 	nodes := shape.NodeNames()
 	for _, n := range nodes {
-		names = append(names, n+"/kube-apiserver", n+"/agent")
+		names = append(names, n+"/kube-apiserver", n+"/kms-health", n+"/agent")
 	}
 	for i := range c.Controllers {
 		names = append(names, fmt.Sprintf("%s/controller-%d", nodes[i%len(nodes)], i))
@@ -183,6 +183,7 @@ func (s *State) deploy() {
 		n.createPod(manifest{})
 		n.setReady(true)
 		n.process = n.node.Process(cluster.ProcessSpec{Name: "kube-apiserver", Main: n.run, User: user("system:node:" + n.name), Restart: cluster.Restart{Delay: 5 * time.Second}})
+		n.node.Process(cluster.ProcessSpec{Name: "kms-health", Main: n.runHealth, User: user("system:serviceaccount:seedbed-encryption:agent")})
 		n.node.Process(cluster.ProcessSpec{Name: "agent", Main: n.runAgent, User: user("system:serviceaccount:seedbed-encryption:agent")})
 	}
 	s.world.Cluster.Deploy(cluster.WorkloadSpec{

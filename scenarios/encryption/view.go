@@ -1,6 +1,11 @@
 package encryption
 
 import (
+	"encoding/json"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 )
@@ -20,6 +25,17 @@ type View struct {
 	Done      bool         `cel:"done"`      // the policy is met
 	Leaders   int          `cel:"leaders"`   // leaderships that began
 	Deleted   int          `cel:"deleted"`   // key Secrets that controllers deleted
+	Degraded  []string     `cel:"degraded"`  // the reasons of conditions that say that something is wrong, with their controllers
+	Migrating bool         `cel:"migrating"` // objects are being rewritten
+	Leader    string       `cel:"leader"`    // the process that leads
+
+	Checks    int    `cel:"checks"`    // Pods that checked a KMS plugin, ever
+	Checking  bool   `cel:"checking"`  // there is such a Pod
+	Passed    int    `cel:"passed"`    // checks that passed
+	Required  string `cel:"required"`  // the status of the condition by which a check is asked for
+	Succeeded string `cel:"succeeded"` // the reason of the condition by which it is answered
+	Attempt   int    `cel:"attempt"`   // the number of the check that was asked for last
+	KEKs      int    `cel:"keks"`      // different ids of keys of the service that objects are sealed with
 }
 
 // KeyView is a key Secret.
@@ -29,6 +45,8 @@ type KeyView struct {
 	Reason   string   `cel:"reason"`
 	Migrated []string `cel:"migrated"`
 	Valid    bool     `cel:"valid"`
+	Path     string   `cel:"path"`  // of a KMS plugin: the key in the service
+	Image    string   `cel:"image"` // and the plugin's image
 }
 
 // ServerView is an API server.
@@ -56,6 +74,12 @@ func view(s *State) View {
 		for _, gr := range k.key.Migrated.Resources {
 			kv.Migrated = append(kv.Migrated, gr.String())
 		}
+		if k.key.KMS != nil {
+			var plugin v1alpha1.KMS
+			if json.Unmarshal([]byte(k.key.KMS.Plugin), &plugin) == nil {
+				kv.Path, kv.Image = plugin.Identity.KeyPath, plugin.Plugin.Image
+			}
+		}
 		v.Keys = append(v.Keys, kv)
 	}
 	for i, n := range s.nodes {
@@ -70,8 +94,13 @@ func view(s *State) View {
 		v.Servers[i] = sv
 		v.Converged = v.Converged && sv.Answers && !sv.Draining && n.ready && n.server.revision == s.nodes[0].server.revision
 	}
+	s.viewConditions(&v)
+	keks := map[string]bool{}
 	for _, gr := range s.resources {
 		for _, o := range s.stored(gr) {
+			if o.kek != "" {
+				keks[o.kek] = true
+			}
 			if !o.plain() {
 				v.Sealed++
 			} else {
@@ -79,5 +108,28 @@ func view(s *State) View {
 			}
 		}
 	}
+	v.KEKs = len(keks)
 	return v
+}
+
+// viewConditions fills in what the policy's conditions say.
+func (s *State) viewConditions(v *View) {
+	v.Degraded = []string{}
+	for _, c := range s.policy.Status.Conditions {
+		name, degraded := strings.CutSuffix(c.Type, "ControllerDegraded")
+		if degraded && c.Status == metav1.ConditionTrue {
+			v.Degraded = append(v.Degraded, strings.TrimPrefix(name, "Encryption")+" "+c.Reason)
+		}
+	}
+	required := s.condition(v1alpha1.KMSPreflightRequired)
+	v.Migrating = s.condition(v1alpha1.MigrationProgressing).Status == metav1.ConditionTrue
+	v.Required, v.Attempt = string(required.Status), int(required.ObservedGeneration)
+	v.Succeeded = s.condition(v1alpha1.KMSPreflightSucceeded).Reason
+	v.Leader, v.Checks = s.leader, len(s.kms.pods)
+	for _, r := range s.kms.pods {
+		v.Checking = v.Checking || !r.gone
+		if r.passed {
+			v.Passed++
+		}
+	}
 }
