@@ -34,15 +34,19 @@ const (
 // another mode, for a reason, when a key is old, or when its Secret is gone. It makes
 // none before the cycle of the last is over.
 //
-// Ours: ids are never used again, not even those of Secrets that hold no key or are
+// Ours: a key whose KMS plugin is dead for [PluginPatience] is given up before its
+// cycle is over, if the policy wants another. Ids are never used again, not even those of Secrets that hold no key or are
 // gone; the policy's status remembers the highest.
 func NewKeyController(c *Component) kube.Controller {
-	k := &keyController{c}
+	k := &keyController{Component: c}
 	r := &reconciler{Component: c, name: "EncryptionKey", degraded: v1alpha1.KeyDegraded, sync: k.sync}
 	return r.controller()
 }
 
-type keyController struct{ *Component }
+type keyController struct {
+	*Component
+	dead deadWatch
+}
 
 var errModeUnknown = errors.New("unknown encryption type")
 
@@ -79,7 +83,11 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 	if wanted == state.Identity && v.deployed == nil && len(v.stored) == 0 {
 		return k.withdraw(ctx, policy) // encryption does not begin by accident
 	}
-	reason, err := k.neededFor(policy, wanted, v)
+	dead, err := k.deadPlugin(ctx, policy, v, wanted)
+	if err != nil {
+		return err
+	}
+	reason, err := k.neededFor(policy, wanted, v, dead)
 	if err != nil {
 		return err
 	}
@@ -115,18 +123,21 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 		}
 		key.KMS = s.data
 	}
+	if dead {
+		k.Recorder.Event(EventKeyGivenUp, fmt.Sprintf("The plugin of key %d is dead; what was encrypted with it is lost unless the plugin comes back, and Migration names it", k.dead.key))
+	}
 	return k.create(ctx, key)
 }
 
 // neededFor returns why a new key is needed; empty if none is.
-func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted state.Mode, v *view) (string, error) {
+func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted state.Mode, v *view, dead bool) (string, error) {
 	var reasons, short []string
 	for i := range v.desired {
 		r := &v.desired[i]
 		if v.leaves(r.GroupResource) {
 			continue
 		}
-		reason, err := need{wanted, policy, k.Clock.Now(), v.grs, v.current}.newKey(r)
+		reason, err := need{wanted, policy, k.Clock.Now(), v.grs, dead, v.current}.newKey(r)
 		if err != nil {
 			return "", err
 		}
@@ -149,6 +160,7 @@ type need struct {
 	policy *v1alpha1.EncryptionPolicy
 	now    time.Time
 	all    []schema.GroupResource
+	dead   bool // the newest key is given up
 
 	// running is what API servers run: old keys count until they run without them.
 	running state.State
@@ -170,6 +182,8 @@ func (n need) newKey(r *state.Resource) (string, error) {
 	switch {
 	case !latest.Backed:
 		return fmt.Sprintf("encryption-config-key-%d-not-backed-by-secret", latest.ID), nil
+	case n.dead:
+		return reasonPluginDead, nil
 	case backed > 2: // old keys have yet to be dropped
 		return "", nil
 	case !latest.Migrated.HasAll(n.all), latest.KEK.Pending(): // the cycle of the last is not over
