@@ -110,7 +110,7 @@ func newPlant(t *testing.T) *plant {
 		encryption.NewKeyController(p.component), encryption.NewStateController(p.component), encryption.NewRolloutController(p.component),
 		encryption.NewKMSPreflightController(p.component, &p.preflight),
 		encryption.NewMigrationController(p.component, p), encryption.NewPruneController(p.component), encryption.NewConditionController(p.component),
-		encryption.NewKEKController(p.component),
+		encryption.NewKEKController(p.component), encryption.NewInstancesController(p.component),
 	}
 	return p
 }

@@ -44,7 +44,8 @@ type outcome struct {
 	conditions []metav1.Condition
 	highestKey int64 // zero to leave it
 	revision   *revision
-	untouched  bool // conditions stay as they are
+	instances  []v1alpha1.Instance // nil to leave them
+	untouched  bool                // conditions stay as they are
 
 	// degraded is what is wrong though the sync went as it should.
 	degraded *problem

@@ -74,6 +74,10 @@ func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionP
 	if int64(v.highestID()) > policy.Status.HighestKeyID {
 		return nil // Key remembers it first, which wakes us
 	}
+	if v.phase == state.Pruning && !v.latest(policy) { // one of before may be loaded yet
+		out.after = ConvergenceRetry
+		return nil
+	}
 	if v.phase == state.Pruning && stored != nil {
 		if on, err := config.Decode(stored); err != nil || !on.Equal(v.current) && !on.Equal(v.desired) {
 			out.after = ConvergenceRetry
@@ -81,6 +85,16 @@ func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionP
 		}
 	}
 	return s.write(ctx, stored, v)
+}
+
+// latest reports whether API servers run the last revision that was cut, if they run
+// revisions.
+func (v *view) latest(policy *v1alpha1.EncryptionPolicy) bool {
+	if v.deployed == nil {
+		return true
+	}
+	n, ok := config.ParseRevision(v.deployed.Name)
+	return !ok || n == policy.Status.LatestRevision
 }
 
 // forget makes keys forget what is no longer so, and reports whether there was

@@ -121,7 +121,8 @@ func (s *situation) silent(failed *failures, text string) decision {
 		running.progressing = true
 		return running
 	}
-	running.problem = &problem{waiting(s.pod), fmt.Sprintf("%s after %s", text, age.Round(time.Second))}
+	// Not how long exactly: that would be written again and again.
+	running.problem = &problem{waiting(s.pod), fmt.Sprintf("%s after more than %s", text, PreflightTimeout)}
 	return running
 }
 

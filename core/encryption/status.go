@@ -34,10 +34,17 @@ func (c *Component) applyStatus(ctx context.Context, policy *v1alpha1.Encryption
 		}
 		conditions = append(conditions, form)
 	}
+	status := map[string]any{}
+	if out.instances != nil {
+		forms, others, err := instancesForm(policy, out)
+		if err != nil {
+			return err
+		}
+		status["instances"], changed = forms, changed || others
+	}
 	if !changed {
 		return nil
 	}
-	status := map[string]any{}
 	if len(conditions) > 0 {
 		status["conditions"] = conditions
 	}
