@@ -154,6 +154,24 @@ func TestACrashedCheckDoesNotOutliveItsConfiguration(t *testing.T) {
 	}
 }
 
+// TestThereAndBack between two looks: what the pod of the first attempt says does not
+// count for the third, though it is about the same configuration.
+func TestThereAndBack(t *testing.T) {
+	p := newKMSPlant(t)
+	p.preflight.begins = running
+	p.kms("https://a", "vault:1")
+	p.steps(2)
+	for _, address := range []string{"https://b", "https://a"} {
+		p.kms(address, "vault:1")
+		must(t, p.sync("Key"))
+	}
+	p.preflight.report(encryption.KMSPreflightResultPodCondition, true, "")
+	p.steps(3)
+	if p.keys() != 0 || p.preflight.cleanups != 1 || len(p.preflight.deployed) != 2 {
+		t.Errorf("%d keys, %d pods removed, %d deployed", p.keys(), p.preflight.cleanups, len(p.preflight.deployed))
+	}
+}
+
 // TestACheckThatIsNotWantedAnyMore is no fault, and leaves nothing behind.
 func TestACheckThatIsNotWantedAnyMore(t *testing.T) {
 	p := newKMSPlant(t)

@@ -5,7 +5,7 @@
 //
 // # How it works
 //
-// Seven controllers share no memory. What they know is in the cluster: key Secrets,
+// A few controllers share no memory. What they know is in the cluster: key Secrets,
 // a managed Secret with the configuration that API servers should load, what API
 // servers do load, and the conditions of the EncryptionPolicy.
 //
@@ -28,16 +28,22 @@
 //	key.go         Key: whether a new key is needed, and which
 //	managed.go     State: the next configuration
 //	rollout.go     Rollout: its revisions, which are what API servers load
-//	migration.go   Migration: the rewriting of objects
+//	migration.go   Migration: the rewriting of objects (and migration_note.go)
 //	prune.go       Prune: the end of old keys
 //	encrypted.go   Condition: what to tell people
+//	instances.go   Instances: what API servers run, for people
+//	kek.go         KEK: rewriting when who keeps the key of a plugin has rotated it
+//	inplace.go     how the plugin of a key is changed in place, by Key and State
+//	deadplugin.go  how Key gives up a key whose plugin is dead
+//	pluginhealth.go  what nodes report of plugins
 //	preflight.go   KMSPreflight: whether a plugin is fit to be used
 //	approval.go    how Key and KMSPreflight agree on what was tried
 //
 // # What it does not do
 //
 // It does not bring configurations to API servers, nor rewrite objects: it has the
-// ports [Deployer] and [Migrator] for that. It does not protect from somebody who
+// ports [Deployer] and [Migrator] for that, which the packages deployer and migration,
+// or storagemigration, provide; nodeagent is what runs on each node. It does not protect from somebody who
 // may read Secrets in its namespace.
 //
 // # Departures from the reference
