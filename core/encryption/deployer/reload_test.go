@@ -28,7 +28,7 @@ type fixedClock struct {
 	now time.Time
 }
 
-func (c fixedClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+func (c *fixedClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -91,7 +91,7 @@ func TestReloading(t *testing.T) {
 		create(identity("dead", now.Add(-61*time.Minute)))
 		asked, times := 0, map[string]int{}
 		r := &deployer.Reloading{
-			Live: api, Clock: fixedClock{now: now}, ConfigNamespace: configs,
+			Live: api, Clock: &fixedClock{now: now}, ConfigNamespace: configs,
 			IdentitySelector: labels.SelectorFromSet(labels.Set{deployer.IdentityLabel: "kube-apiserver"}),
 			Scrape: func(_ context.Context, l *coordinationv1.Lease) (string, error) {
 				asked++
