@@ -82,3 +82,43 @@ func TestARevisionIsDeleted(t *testing.T) {
 		t.Errorf("with the managed configuration, rolled out %s, %d runs", got, len(p.ran)-runs)
 	}
 }
+
+// TestTheManagedConfigurationIsEdited by hand at each step of a cycle, so that it is no
+// configuration or another one, or is deleted: it is restored, and the cycle ends as it
+// would have.
+func TestTheManagedConfigurationIsEdited(t *testing.T) {
+	for name, edit := range map[string]func(p *plant, s *corev1.Secret){
+		"broken": func(p *plant, s *corev1.Secret) {
+			s.Data[config.Configuration] = []byte("{")
+			must(p, p.client.Update(p.Context(), s))
+		},
+		"the one from before the cycle": func(p *plant, s *corev1.Secret) {
+			s.Data = p.deployed.Data
+			must(p, p.client.Update(p.Context(), s))
+		},
+		"deleted": func(p *plant, s *corev1.Secret) { p.deleteByHand(s) },
+	} {
+		for _, step := range []int{1, 3, 5, 6, 7, 8} {
+			p := newPlant(t)
+			d := &byRevision{plant: p}
+			p.component.Deployer = d
+			p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+			d.rollTo(10)
+			p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "one" })
+			d.rollTo(10)
+			p.deployed = p.managedSecret() // which plant does not use here
+			first := p.deployed
+			p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = "two" })
+			d.rollTo(step)
+			p.deployed = first
+			edit(p, p.managedSecret())
+			d.rollTo(20)
+			if got := short(t, p.managedSecret()); got != "c3,c2,i" {
+				t.Errorf("%s at step %d: the managed configuration is %s in the end", name, step, got)
+			}
+			if got := p.condition(v1alpha1.Encrypted); got != "True EncryptionCompleted" {
+				t.Errorf("%s at step %d: Encrypted is %s in the end", name, step, got)
+			}
+		}
+	}
+}

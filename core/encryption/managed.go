@@ -79,9 +79,14 @@ func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionP
 		return nil
 	}
 	if v.phase == state.Pruning && stored != nil {
-		if on, err := config.Decode(stored); err != nil || !on.Equal(v.current) && !on.Equal(v.desired) {
+		on, err := config.Decode(stored)
+		switch _, byRevision := config.ParseRevision(v.deployed.Name); {
+		case err != nil, on.Equal(v.current), on.Equal(v.desired):
+		case byRevision: // it is no revision yet, so it is taken back before anything is dropped
+			v.desired = v.current
+		default:
 			out.after = ConvergenceRetry
-			return err
+			return nil
 		}
 	}
 	return s.write(ctx, stored, v)
