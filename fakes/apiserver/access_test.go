@@ -55,6 +55,16 @@ func TestRule16RulesAllow(t *testing.T) {
 	masters.delete(configMaps, "a")
 }
 
+// TestRule16ANamespaceIsInItself: a Role in a namespace is enough to read its object.
+func TestRule16ANamespaceIsInItself(t *testing.T) {
+	a, _ := asAlice(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}})
+	a.get(namespaces, "default", in(""))
+	forbid := func(text string, r *apiserver.Request) { t.Helper(); a.refused(r, 403, "Forbidden", text) }
+	forbid(`namespaces "other" is forbidden: User "alice" cannot get resource "namespaces" in API group "" in the namespace "other"`, a.request(apiserver.Get, namespaces, "other", in("")))
+	forbid(`namespaces "default" is forbidden: User "alice" cannot delete resource "namespaces" in API group "" in the namespace "default"`, a.request(apiserver.Delete, namespaces, "default", in("")))
+	forbid(`namespaces is forbidden: User "alice" cannot list resource "namespaces" in API group "" at the cluster scope`, a.request(apiserver.List, namespaces, "", in("")))
+}
+
 // TestRule16NamesAllowAListOnlyWithASelector is what a controller that watches one
 // named object needs to know.
 func TestRule16NamesAllowAListOnlyWithASelector(t *testing.T) {

@@ -132,6 +132,9 @@ func (c *call) authorize(ep *endpoint) error {
 	}
 	if ep != nil && ep.Cluster {
 		a.Namespace = ""
+		if a.Group == "" && a.Resource == "namespaces" && c.req.Verb != List && c.req.Verb != WatchVerb && c.req.Verb != DeleteCollection {
+			a.Namespace = a.Name // by its path an object of this kind is in itself: a RoleBinding there counts
+		}
 	}
 	if ok, reason := c.store.opts.Authorizer.Authorize(a); !ok {
 		if c.store.opts.Refused != nil {
