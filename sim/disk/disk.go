@@ -206,6 +206,16 @@ func (d *Disk) ReadFile(name string) ([]byte, error) {
 	return slices.Clone(f.data), nil
 }
 
+// Size returns how many bytes are in the file.
+func (d *Disk) Size(name string) (int64, error) {
+	name = path.Clean(name)
+	f := d.names[name]
+	if f == nil {
+		return 0, &fs.PathError{Op: "stat", Path: name, Err: syscall.ENOENT}
+	}
+	return int64(len(f.data)), nil
+}
+
 // Rename gives the file a new name, in place of a file that has it.
 func (d *Disk) Rename(from, to string) error {
 	from, to = path.Clean(from), path.Clean(to)

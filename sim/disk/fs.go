@@ -50,6 +50,15 @@ func (f FS) ReadFile(ctx context.Context, name string) (data []byte, err error) 
 	return data, err
 }
 
+// Size is [Disk.Size].
+func (f FS) Size(ctx context.Context, name string) (size int64, err error) {
+	err = f.do(ctx, "stat", name, false, func() (err error) {
+		size, err = f.d.Size(name)
+		return err
+	})
+	return size, err
+}
+
 // Rename is [Disk.Rename].
 func (f FS) Rename(ctx context.Context, from, to string) error {
 	return f.do(ctx, "rename", to, true, func() error { return f.d.Rename(from, to) })
