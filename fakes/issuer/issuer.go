@@ -54,6 +54,7 @@ type Issuer struct {
 	pods       map[string]Pod // by token
 	behaviours []*Behaviour
 	keys       int // how many there have been
+	made       []ed25519.PrivateKey
 	requests   []Request
 	issued     int
 }
@@ -211,7 +212,7 @@ func (i *Issuer) mint(pod Pod, now time.Time, b Behaviour) ([]byte, error) {
 		kid = "another-key"
 	}
 	signer, err := jose.NewSigner(
-		jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: private(i.cfg.URL, key), KeyID: kid}},
+		jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: i.private(key), KeyID: kid}},
 		(&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
 		return nil, fmt.Errorf("make a signer of grants: %w", err)
@@ -235,7 +236,7 @@ func (i *Issuer) keySet() jose.JSONWebKeySet {
 	var set jose.JSONWebKeySet
 	for n := max(newest-1, 1); n <= newest; n++ {
 		set.Keys = append(set.Keys, jose.JSONWebKey{
-			Key: private(i.cfg.URL, n).Public(), KeyID: keyID(n), Algorithm: string(jose.EdDSA), Use: "sig",
+			Key: i.private(n).Public(), KeyID: keyID(n), Algorithm: string(jose.EdDSA), Use: "sig",
 		})
 	}
 	return set
@@ -243,8 +244,13 @@ func (i *Issuer) keySet() jose.JSONWebKeySet {
 
 func keyID(n int) string { return fmt.Sprintf("key-%d", n) }
 
-// private returns the n-th key of an issuer, the same each time.
-func private(url string, n int) ed25519.PrivateKey {
-	seed := sha256.Sum256(fmt.Appendf(nil, "%s key %d", url, n))
-	return ed25519.NewKeyFromSeed(seed[:])
+// private returns the n-th key of the issuer, which depends on its URL and nothing else.
+func (i *Issuer) private(n int) ed25519.PrivateKey {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for len(i.made) < n {
+		seed := sha256.Sum256(fmt.Appendf(nil, "%s key %d", i.cfg.URL, len(i.made)+1))
+		i.made = append(i.made, ed25519.NewKeyFromSeed(seed[:]))
+	}
+	return i.made[n-1]
 }
