@@ -52,6 +52,9 @@ type agents struct {
 	byName   map[string]*machine
 	ips      uint32
 	events   uint64
+
+	containers func(*corev1.Pod) *Container // of Pods that are processes
+	boxes      []*box                       // in the order of their start
 }
 
 // podState is what the agents know about one Pod.
@@ -138,6 +141,8 @@ func (a *agents) podChanged(ev apiserver.Event) {
 		a.enqueue(key, s)
 	case p.Status.Phase == corev1.PodPending && s.start == (engine.Timer{}) && a.runs(p):
 		s.start = a.c.eng.After(startTime, func(any) { a.run(key) }, nil)
+	default:
+		a.report(key)
 	}
 }
 
@@ -151,6 +156,7 @@ func (a *agents) forget(key types.NamespacedName) {
 	s.kill.Cancel()
 	a.release(s)
 	delete(a.known, key)
+	a.abandon(s.pod.UID)
 	a.reconsider()
 }
 

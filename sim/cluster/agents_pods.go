@@ -24,8 +24,12 @@ func (a *agents) run(key types.NamespacedName) {
 	if s.pod.DeletionTimestamp != nil || !a.runs(s.pod) {
 		return // nodeHeard tries again
 	}
+	if a.box(s.pod.UID) != nil || a.launch(key, s) {
+		return
+	}
 	p := s.pod.DeepCopy()
 	a.running(p)
+	a.judge(p)
 	if _, err := a.do(&apiserver.Request{
 		Verb: apiserver.Update, Resource: podsResource, Subresource: "status", Namespace: p.Namespace, Name: p.Name,
 		Object: p, Owned: true, Shared: true, UserAgent: "kubelet",
@@ -110,7 +114,11 @@ func (a *agents) terminate(key types.NamespacedName, s *podState) {
 	if !a.runs(s.pod) {
 		return // nodeHeard tries again
 	}
-	left := s.pod.DeletionTimestamp.Sub(a.c.eng.Now())
+	left := max(0, s.pod.DeletionTimestamp.Sub(a.c.eng.Now()))
+	if b := a.box(s.pod.UID); b != nil {
+		a.stop(b, left)
+		return
+	}
 	s.kill = a.c.eng.After(min(left, stopping(s.pod)), func(any) { a.end(key) }, nil)
 }
 
@@ -164,6 +172,7 @@ func (a *agents) retire(r *replica) {
 
 // nodeHeard looks again at the Pods of a node that was away.
 func (a *agents) nodeHeard(name string) {
+	a.boxesHeard(name)
 	for _, key := range a.sorted() {
 		s := a.known[key]
 		if s.pod.Spec.NodeName != name || a.c.kubelet.shadows[key] != nil {
