@@ -6,6 +6,7 @@ import (
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/encryption"
 	"github.com/seedbed-sim/seedbed/scenarios/gossipkeys"
+	"github.com/seedbed-sim/seedbed/scenarios/home"
 	"github.com/seedbed-sim/seedbed/scenarios/ownership"
 )
 
@@ -20,6 +21,7 @@ type entry struct {
 var entries = []entry{
 	{"encryption", encryption.System, encryption.Files},
 	{"gossipkeys", gossipkeys.System, gossipkeys.Files},
+	{"home", home.System, home.Files},
 	{"ownership", ownership.System, ownership.Files},
 }
 
