@@ -89,7 +89,7 @@ func (l *life) files() filesystem { return filesystem{l.env.Disk(), l.pod.volume
 func (l *life) kube() *kubeClient {
 	return &kubeClient{
 		client: l.env.Kube, clock: l.env.Clock, state: l.state, slot: l.pod.slot,
-		every: l.state.config.Poll.Std(), version: l.state.served,
+		every: l.state.config.Poll.Std() / 2, version: l.state.served,
 	}
 }
 

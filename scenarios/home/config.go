@@ -21,6 +21,7 @@ type Config struct {
 	Fetch    bool               `yaml:"fetch" doc:"Whether homes fetch their grants; otherwise they come as files only."`
 	Family   home.Family        `yaml:"family" enum:"unix inet4 inet6" doc:"Which of the Pod's addresses callers dial."`
 	Claims   string             `yaml:"claims" enum:"none named template" doc:"Whether Pods have a ResourceClaim: a named one, or one that is made for each Pod from a template."`
+	Serve    string             `yaml:"serve" enum:"v1 v1beta2 v1beta1 v1alpha3 none" doc:"The version of resource.k8s.io that is served at the start."`
 	Devices  []string           `yaml:"devices" doc:"Devices that Pods are given without a claim."`
 	Handling scenarios.Span     `yaml:"handling" doc:"How long the agent takes over each loss of its scope, before it raises its epoch."`
 	Drain    scenarios.Span     `yaml:"drain" doc:"How long an agent goes on after it was asked to end."`
@@ -31,7 +32,7 @@ type Config struct {
 func defaults() Config {
 	return Config{
 		Pods: 3, Poll: scenarios.Duration(home.DefaultStaleTTL / 2), Lease: scenarios.Duration(10 * time.Minute),
-		Build: span(time.Second, 10*time.Second), Fetch: true, Family: home.Unix, Claims: "none",
+		Build: span(time.Second, 10*time.Second), Fetch: true, Family: home.Unix, Claims: "none", Serve: "v1",
 		Drain: span(2*time.Second, 2*time.Second), Grace: scenarios.Duration(time.Minute), Token: scenarios.Duration(time.Hour),
 	}
 }

@@ -53,11 +53,11 @@ func (s *State) createPod(sl *slot) error {
 	return nil
 }
 
-// deletePod deletes the Pod of a slot; grace is negative for the Pod's own.
-func (s *State) deletePod(sl *slot, grace time.Duration) error {
+// deletePod deletes the Pod of a slot: with its grace, or by force.
+func (s *State) deletePod(sl *slot, force bool) error {
 	var opts []client.DeleteOption
-	if grace >= 0 {
-		opts = append(opts, client.GracePeriodSeconds(int64(grace/time.Second)))
+	if force {
+		opts = append(opts, client.GracePeriodSeconds(0))
 	}
 	err := s.world.Admin().Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: sl.name}}, opts...)
 	if err != nil && !apierrors.IsNotFound(err) {

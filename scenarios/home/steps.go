@@ -8,9 +8,10 @@ import (
 	"github.com/seedbed-sim/seedbed/scenarios"
 )
 
-// PodArgs name a Pod.
-type PodArgs struct {
-	Pod string `yaml:"pod" form:"required,short" doc:"Name of the Pod, such as grant-0."`
+// DeleteArgs say how a Pod is deleted.
+type DeleteArgs struct {
+	Pod   string `yaml:"pod" form:"required,short" doc:"Name of the Pod, such as grant-0."`
+	Force bool   `yaml:"force" doc:"Delete the object at once."`
 }
 
 // ReplaceArgs say how a Pod is replaced.
@@ -62,7 +63,7 @@ type OverrideArgs struct {
 
 func steps() []scenarios.StepKind {
 	return []scenarios.StepKind{
-		scenarios.NewStep("delete", "Deletes a grant Pod, with its grace.", "home.delete: grant-0", deleteStep),
+		scenarios.NewStep("delete", "Deletes a grant Pod.", "home.delete: grant-0", deleteStep),
 		scenarios.NewStep("replace", "Deletes a grant Pod; when its object is gone, another of the same name is made.",
 			"home.replace: {pod: grant-0, force: true}", replaceStep),
 		scenarios.NewStep("flap", "Lets the API server answer 404 for a Pod that is there.", "home.flap: grant-0", flapStep),
@@ -88,13 +89,13 @@ func (s *State) pod(name string) (*slot, error) {
 	return nil, fmt.Errorf("there is no Pod %q; there are grant-0 to %s", name, podName(len(s.slots)-1))
 }
 
-func deleteStep(st *scenarios.Story, s *State, args PodArgs) error {
+func deleteStep(st *scenarios.Story, s *State, args DeleteArgs) error {
 	sl, err := s.pod(args.Pod)
 	if err != nil {
 		return err
 	}
 	st.Tell(sl.name, "deletes Pod %s", sl.name)
-	return s.deletePod(sl, -1)
+	return s.deletePod(sl, args.Force)
 }
 
 func replaceStep(st *scenarios.Story, s *State, args ReplaceArgs) error {
@@ -108,10 +109,7 @@ func replaceStep(st *scenarios.Story, s *State, args ReplaceArgs) error {
 
 func (s *State) replacePod(sl *slot, force bool) error {
 	sl.replacement = true
-	if force {
-		return s.deletePod(sl, 0)
-	}
-	return s.deletePod(sl, -1)
+	return s.deletePod(sl, force)
 }
 
 func flapStep(st *scenarios.Story, s *State, args FlapArgs) error {
@@ -140,7 +138,7 @@ func claimStep(st *scenarios.Story, s *State, args ClaimArgs) error {
 	}
 	sl.ambush = func() {
 		pod := sl.pod
-		if err := s.deletePod(sl, 0); err != nil {
+		if err := s.deletePod(sl, true); err != nil {
 			s.world.Say("%s", err)
 		}
 		if err := s.devices.collect(s, pod); err != nil {
@@ -163,11 +161,15 @@ func (s *State) replaceClaim(sl *slot) error {
 
 func serveStep(st *scenarios.Story, s *State, args ServeArgs) error {
 	st.Tell("resource.k8s.io", "lets the API servers serve resource.k8s.io in this version: %s", args.Version)
-	s.served = args.Version
-	if args.Version == "none" {
+	s.serve(args.Version)
+	return nil
+}
+
+// serve sets the version of resource.k8s.io that is served.
+func (s *State) serve(version string) {
+	if s.served = version; version == "none" {
 		s.served = ""
 	}
-	return nil
 }
 
 func issuerStep(st *scenarios.Story, s *State, args IssuerArgs) error {

@@ -59,8 +59,9 @@ func System() scenarios.System {
 func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, pods: map[string]*grantPod{}, last: map[string]*corev1.Pod{},
-		controller: controller{owners: map[string]*grantPod{}}, served: "v1", breaches: map[string]error{},
+		controller: controller{owners: map[string]*grantPod{}}, breaches: map[string]error{},
 	}
+	s.serve(c.Serve)
 	s.controller.start(s)
 	if err := s.furnish(); err != nil {
 		return nil, err
