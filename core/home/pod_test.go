@@ -233,6 +233,23 @@ func TestAPatchThatWasAppliedAndNotAnswered(t *testing.T) {
 	})
 }
 
+func TestARoundDuringAPatchDoesNotRepeatIt(t *testing.T) {
+	inPod(t, func(l *lab) {
+		l.withoutFetch()
+		h := l.newHome()
+		defer l.run(h)()
+		l.sleep(10 * time.Second)
+		l.kube.Fail(grantpod.PatchPodStatus, grantpod.Fault{Latency: 10 * time.Second})
+		if err := h.PublishReady(l.ctx, "a", true); err != nil {
+			t.Error(err)
+		}
+		l.sleep(time.Minute)
+		if got, n := l.condition(), l.calls(grantpod.PatchPodStatus); got != "True TemplateWarm" || n != 1 {
+			t.Errorf("the condition is %q after %d patches", got, n)
+		}
+	})
+}
+
 func TestReadinessOfAContainerBeforeIsTakenBack(t *testing.T) {
 	inPod(t, func(l *lab) {
 		l.withoutFetch()

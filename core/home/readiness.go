@@ -35,7 +35,7 @@ type readiness struct {
 
 	mu       sync.Mutex
 	warm     map[string]bool
-	attempts int // to set the condition
+	attempts int // begun and ended, to set the condition
 
 	// published is what the condition says, as far as anybody knows.
 	published knowledge
@@ -103,7 +103,8 @@ func (h *Home) PublishReady(ctx context.Context, grantUID string, ready bool) er
 	return h.publish(ctx, reading{})
 }
 
-// reading is a Pod as it was read, after that many attempts to set its condition.
+// reading is a Pod as it was read, after so many attempts to set its condition had begun
+// or ended.
 type reading struct {
 	pod      *corev1.Pod
 	attempts int
@@ -165,8 +166,11 @@ func (h *Home) publish(ctx context.Context, seen reading) error {
 	if err != nil {
 		return fmt.Errorf("encode condition %s: %w", PodConditionZygoteReady, err)
 	}
+	// Counted at both ends: a Pod that was read meanwhile tells nothing about it.
 	r.attempt()
-	if err := h.cfg.Kube.PatchPodStatus(ctx, h.cfg.PodNamespace, h.cfg.PodName, patch); err != nil {
+	err = h.cfg.Kube.PatchPodStatus(ctx, h.cfg.PodNamespace, h.cfg.PodName, patch)
+	r.attempt()
+	if err != nil {
 		r.learn(uncertain)
 		return fmt.Errorf("set condition %s of pod %s/%s to %t: %w", PodConditionZygoteReady, h.cfg.PodNamespace, h.cfg.PodName, ready, err)
 	}
