@@ -108,7 +108,7 @@ func (s *State) makeWell(st *scenarios.Story) error {
 		n.SetClock(0, 0)
 	}
 	for _, sl := range s.slots {
-		sl.flaps, sl.ambush = nil, nil
+		sl.flaps, sl.ambush, sl.surprise = nil, nil, nil
 		if l := sl.running(); l != nil && l.paused {
 			l.override(true)
 		}
@@ -281,9 +281,9 @@ func harmFiles(w *world) (string, error) {
 	}
 	switch w.draw.Intn(3) {
 	case 0:
-		return "somebody removes the grant of " + w.slot.name, w.remove(w.slot, grantName)
+		return "somebody removes the grant of " + w.slot.name, remove(w.slot.pod, grantName)
 	case 1:
-		return "somebody removes another grant of " + w.slot.name, w.remove(w.slot, "extra.jwt")
+		return "somebody removes another grant of " + w.slot.name, remove(w.slot.pod, "extra.jwt")
 	default:
 		return "somebody drops another grant for " + w.slot.name, w.drop(w.slot, "extra.jwt")
 	}

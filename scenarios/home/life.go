@@ -80,7 +80,9 @@ func (l *life) end() {
 	l.lane.delivered, l.lane.base = nil, nil
 }
 
-func (l *life) now() time.Duration { return l.env.Clock.Monotonic() }
+// now is the time on the process's monotonic clock, whatever the clock that the home was
+// given says.
+func (l *life) now() time.Duration { return l.env.Sim().Monotonic() }
 
 func (l *life) breaks(property, format string, args ...any) {
 	l.state.breaks(property, fmt.Errorf(l.env.Process+": "+format, args...))

@@ -39,6 +39,10 @@ func (o observedKube) GetPod(ctx context.Context, namespace, name string) (*core
 	if err == nil && string(pod.UID) == l.pod.uid {
 		l.scope.learn(l.pod, pod)
 		l.podAnswered()
+		if do := l.pod.slot.surprise; do != nil {
+			l.pod.slot.surprise = nil
+			do()
+		}
 	}
 	return pod, err
 }

@@ -48,7 +48,7 @@ func (s *State) createPod(sl *slot) error {
 		return fmt.Errorf("make Pod %s: %w", sl.name, err)
 	}
 	pod := &grantPod{slot: sl, generation: sl.generation, uid: string(p.UID), account: account}
-	sl.pod = pod
+	sl.pod, sl.all = pod, append(sl.all, pod)
 	s.pods[pod.uid] = pod
 	return nil
 }

@@ -53,12 +53,22 @@ type IssuerArgs struct {
 type FileArgs struct {
 	Pod  string `yaml:"pod" form:"required" doc:"Name of the Pod."`
 	Name string `yaml:"name" form:"required" doc:"Name of the file, such as extra.jwt."`
+
+	Generation int `yaml:"generation" form:"min=0" doc:"Which one of the Pods of this name; the latest by default."`
+}
+
+// DropArgs name a new file in a Pod's grants directory.
+type DropArgs struct {
+	Pod  string `yaml:"pod" form:"required" doc:"Name of the Pod."`
+	Name string `yaml:"name" form:"required" doc:"Name of the file, such as extra.jwt."`
+	Own  bool   `yaml:"own" doc:"A copy of the Pod's own grant, rather than another grant."`
 }
 
 // OverrideArgs are what a test tells an agent.
 type OverrideArgs struct {
 	Pod       string `yaml:"pod" form:"required" doc:"Name of the Pod."`
 	Reachable bool   `yaml:"reachable" doc:"Whether the control plane is to count as reachable."`
+	InRound   bool   `yaml:"inRound" doc:"Do it at the moment when a round holds the API server's answer."`
 }
 
 func steps() []scenarios.StepKind {
@@ -210,20 +220,28 @@ func rotateKeyStep(st *scenarios.Story, s *State, _ RotateKeyArgs) error {
 	return nil
 }
 
-func dropStep(st *scenarios.Story, s *State, args FileArgs) error {
+func dropStep(st *scenarios.Story, s *State, args DropArgs) error {
 	sl, err := s.pod(args.Pod)
 	if err != nil {
 		return err
 	}
 	st.Tell(sl.name, "somebody puts %s into the grants directory of Pod %s", args.Name, sl.name)
-	return s.drop(sl, args.Name)
+	v := sl.pod.volumes
+	if !args.Own || v == nil {
+		return s.drop(sl, args.Name)
+	}
+	own, err := v.node.Disk().ReadFile(path.Join(v.grants(), grantName))
+	if err != nil {
+		return err
+	}
+	return v.put(args.Name, own)
 }
 
-// drop puts a grant of another UID into a Pod's directory, as a whole.
+// drop puts a grant of another UID into a Pod's directory.
 func (s *State) drop(sl *slot, name string) error {
 	v := sl.pod.volumes
 	if v == nil || v.gone {
-		return fmt.Errorf("Pod %s does not run", sl.name)
+		return notRunning(sl)
 	}
 	s.drops++
 	token, err := s.controller.issuer.Issue(issuer.Pod{Name: sl.name, UID: fmt.Sprintf("extra-%d", s.drops)})
@@ -231,9 +249,16 @@ func (s *State) drop(sl *slot, name string) error {
 		return fmt.Errorf("issue a grant: %w", err)
 	}
 	s.leaks.addGrant(token)
+	return v.put(name, []byte(token))
+}
+
+func notRunning(sl *slot) error { return fmt.Errorf("Pod %s does not run", sl.name) }
+
+// put puts a file into the grants directory, as a whole.
+func (v *volumes) put(name string, token []byte) error {
 	disk := v.node.Disk()
 	temp := path.Join(v.grants(), ".dropped")
-	if err := disk.WriteFile(temp, []byte(token)); err != nil {
+	if err := disk.WriteFile(temp, token); err != nil {
 		return err
 	}
 	if err := disk.Rename(temp, path.Join(v.grants(), name)); err != nil {
@@ -248,13 +273,20 @@ func removeStep(st *scenarios.Story, s *State, args FileArgs) error {
 		return err
 	}
 	st.Tell(sl.name, "somebody removes %s from the grants directory of Pod %s", args.Name, sl.name)
-	return s.remove(sl, args.Name)
+	pod := sl.pod
+	if n := args.Generation; n > 0 {
+		if n > len(sl.all) {
+			return fmt.Errorf("there have been %d Pods of the name %s", len(sl.all), sl.name)
+		}
+		pod = sl.all[n-1]
+	}
+	return remove(pod, args.Name)
 }
 
-func (s *State) remove(sl *slot, name string) error {
-	v := sl.pod.volumes
+func remove(pod *grantPod, name string) error {
+	v := pod.volumes
 	if v == nil || v.gone {
-		return fmt.Errorf("Pod %s does not run", sl.name)
+		return notRunning(pod.slot)
 	}
 	if err := v.node.Disk().Remove(path.Join(v.grants(), name)); err != nil {
 		return err
@@ -275,6 +307,10 @@ func overrideStep(st *scenarios.Story, s *State, args OverrideArgs) error {
 		return fmt.Errorf("no home runs in Pod %s", sl.name)
 	}
 	st.Tell(sl.name, "tells the home of Pod %s that the control plane is reachable: %t", sl.name, args.Reachable)
+	if args.InRound {
+		sl.surprise = func() { l.override(args.Reachable) }
+		return nil
+	}
 	l.override(args.Reachable)
 	return nil
 }

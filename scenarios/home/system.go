@@ -36,9 +36,11 @@ type slot struct {
 	name, node  string
 	generation  int
 	pod         *grantPod // the latest
-	replacement bool      // is to be made when the Pod is gone
+	all         []*grantPod
+	replacement bool // is to be made when the Pod is gone
 	flaps       []flap
 	ambush      func() // runs before the next read of a claim
+	surprise    func() // runs when the next round holds its answer
 }
 
 // System returns the system for registration.
