@@ -1,21 +1,22 @@
 package home_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/home"
+	"github.com/seedbed-sim/seedbed/sim"
 )
 
-// read reads scenario files of this folder, all of them if none is named.
+// read reads scenario files of this folder.
 func read(t testing.TB, names ...string) (*scenarios.Registry, []*scenarios.File) {
 	t.Helper()
 	r, err := scenarios.New(home.System())
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(names) == 0 {
-		names = []string{"."}
 	}
 	files, err := r.Read(names...)
 	if err != nil {
@@ -24,11 +25,41 @@ func read(t testing.TB, names ...string) (*scenarios.Registry, []*scenarios.File
 	return r, files
 }
 
-// TestScenarios runs every scenario of the library on a few seeds.
+// TestScenarios runs every story of the library on a few seeds.
 func TestScenarios(t *testing.T) {
 	r, err := scenarios.New(home.System())
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenarios.RunFiles(t, r, "*/*.yaml")
+	scenarios.RunFiles(t, r, "grants/*.yaml", "health/*.yaml", "readiness/*.yaml", "scope/*.yaml")
+}
+
+// TestHostileWorld runs six hostile hours, twice with the same choices. Thousands of
+// seeds are run by seedbed run scenarios/home/hostile.
+func TestHostileWorld(t *testing.T) {
+	if os.Getenv(sim.EnvSeeds) == "" {
+		t.Setenv(sim.EnvSeeds, "1")
+	}
+	r, err := scenarios.New(home.System())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios.RunFiles(t, r, "hostile/*.yaml")
+}
+
+// told are the rows of the specification's table that a scenario tells; the others are
+// told by tests of core/home, as the package comment says.
+var told = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 23, 25, 26, 29, 30, 31, 32, 33, 34, 35, 36, 37, 39, 40, 41}
+
+// TestEveryRowIsTold counts the files: row 7 is told by 07-….yaml.
+func TestEveryRowIsTold(t *testing.T) {
+	for _, n := range told {
+		found, err := filepath.Glob(fmt.Sprintf("*/%02d-*.yaml", n))
+		if n == 1 {
+			found, err = filepath.Glob("grants/01-*.yaml")
+		}
+		if err != nil || len(found) != 1 {
+			t.Errorf("row %d is told by %d files: %v", n, len(found), err)
+		}
+	}
 }
