@@ -73,14 +73,14 @@ func (g *generator) create() {
 	body := g.whole(o, 3)
 	generated := false
 	switch {
-	case g.chance("generate", 8):
+	case !o.alone && g.chance("generate", 8):
 		// Another prefix each, so that the order in lists does not depend on the rest.
 		setIn(body, "metadata.generateName", strings.TrimSuffix(o.objectName, "a")+fmt.Sprintf("g%d-", len(g.c.Steps)))
 		if g.chance("without name", 80) {
 			delete(body["metadata"].(map[string]any), "name")
 			generated = true
 		}
-	case g.chance("bad name", 2):
+	case !o.alone && g.chance("bad name", 2): // some of these kinds name themselves
 		setIn(body, "metadata.name", one(g, "name", []string{"Bad!", "", "a.b", "-a", strings.Repeat("x", 260)}))
 		generated = true
 	case g.chance("version", 2):

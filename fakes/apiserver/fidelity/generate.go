@@ -58,7 +58,11 @@ func (g *generator) choose(all []kind) {
 		}
 	}
 	for range rapid.IntRange(1, 2).Draw(g.t, "kinds") {
-		g.kinds = append(g.kinds, one(g, "kind", weighted))
+		k := one(g, "kind", weighted)
+		g.kinds = append(g.kinds, k)
+		if along := slices.DeleteFunc(kinds(), func(other kind) bool { return !slices.Contains(k.with, other.resource) }); len(along) > 0 {
+			g.kinds = append(g.kinds, one(g, "along", along))
+		}
 	}
 	for i := range g.kinds {
 		if g.kinds[i].custom {
@@ -104,7 +108,10 @@ func (g *generator) kind() *kind {
 
 // names of objects. Those of cluster-scoped kinds must be of this run.
 func (g *generator) name(k *kind) string {
-	name := one(g, "name", []string{"a", "b", "a", "b", "c"})
+	name := "a"
+	if !k.alone {
+		name = one(g, "name", []string{"a", "b", "a", "b", "c"})
+	}
 	if k.cluster {
 		return "${x}" + name
 	}

@@ -16,7 +16,9 @@ type kind struct {
 	cluster    bool
 	custom     bool
 	weight     int
-	base       string // YAML
+	alone      bool     // one object of it at most, since the order of several is a matter of chance
+	with       []string // resources one of which goes along, as this kind is about them
+	base       string   // YAML
 	fields     []choice
 	status     []choice
 	// subresources with the bodies that are sent to them.
@@ -269,6 +271,28 @@ func kinds() []kind {
 			resource: "v1/persistentvolumeclaims", apiVersion: "v1", name: "PersistentVolumeClaim", weight: 2, base: `{spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`,
 			fields: []choice{{"spec.accessModes", `[[ReadWriteMany], [], [Bad]]`}, {"spec.resources", `[{requests: {storage: 2Gi}}, {requests: {storage: 512Mi}}, {}]`}, {"spec.storageClassName", `[fast, ""]`}, {"spec.volumeMode", `[Block, Bad]`}, {"spec.volumeName", `[pv1]`}, {"spec.selector", `[{matchLabels: {a: b}}]`}},
 			status: []choice{{"status.phase", `[Bound, Lost]`}, {"status.capacity", `[{storage: 1Gi}]`}},
+		},
+		{
+			resource: "v1/limitranges", apiVersion: "v1", name: "LimitRange", weight: 3, alone: true, with: []string{"v1/pods", "v1/pods", "v1/persistentvolumeclaims"},
+			base: `{spec: {limits: [{type: Container, default: {cpu: 500m}}]}}`,
+			fields: []choice{{"spec.limits", `[[{type: Container, default: {cpu: 500m, memory: 256Mi}, defaultRequest: {cpu: 100m}}], [{type: Container, max: {cpu: "1"}}, {type: Pod, max: {cpu: "1"}}],
+				[{type: Container, min: {cpu: 600m}}], [{type: Container, maxLimitRequestRatio: {cpu: "1"}}], [{type: Pod, min: {memory: 1Gi}}], [{type: PersistentVolumeClaim, max: {storage: 1Gi}}], [{type: PersistentVolumeClaim, min: {storage: 1Gi}}],
+				[{type: PersistentVolumeClaim}], [{type: Bad}], [{type: Pod, default: {cpu: 1}}], [{type: Container, min: {cpu: 2}, max: {cpu: 1}}], [{type: Container}, {type: Container}], [{type: Container, max: {bogus: 1}}], [], null]`}},
+		},
+		{
+			resource: "v1/resourcequotas", apiVersion: "v1", name: "ResourceQuota", weight: 3, alone: true,
+			with: []string{"v1/pods", "v1/pods", "v1/services", "v1/configmaps", "v1/secrets", "v1/persistentvolumeclaims", "apps/v1/deployments"},
+			base: `{spec: {hard: {pods: "1"}}}`,
+			fields: []choice{
+				{"spec.hard", `[{pods: "2"}, {requests.cpu: "1"}, {"count/configmaps": "1"}, {services.nodeports: "1"}, {requests.storage: 1Gi}, {pods: "-1"}, {pods: "1.5"}, {bogus: "1"}, {"bad key!": "1"}, {}, null]`},
+				{"spec.scopes", `[[BestEffort], [NotBestEffort], [Terminating], [Bad], [BestEffort, NotBestEffort], []]`},
+			},
+			status: []choice{
+				{"status", `[{hard: {pods: "1"}, used: {pods: "0"}}, {hard: {pods: "2", requests.cpu: "1"}, used: {pods: "0", requests.cpu: "0"}}, {hard: {services.nodeports: "1"}, used: {services.nodeports: "0"}},
+					{hard: {"count/configmaps": "1", "count/secrets": "1", "count/deployments.apps": "1"}, used: {"count/configmaps": "0", "count/secrets": "0", "count/deployments.apps": "0"}},
+					{hard: {persistentvolumeclaims: "1", requests.storage: 1Gi}, used: {persistentvolumeclaims: "0", requests.storage: 500Mi}}, {hard: {pods: "1"}}, {hard: {pods: "-1"}, used: {pods: "-1"}}]`},
+				{"status.used", `[{pods: "0"}, {bogus: "1"}, null]`},
+			},
 		},
 		{
 			resource: "v1/serviceaccounts", apiVersion: "v1", name: "ServiceAccount", weight: 1, base: `{}`,

@@ -55,7 +55,9 @@ const (
 	// propagation is how long a real server may take until a watch cache has seen
 	// a write that was answered, and a watch the event.
 	propagation = 60 * time.Millisecond
-	patience    = 3 * time.Second
+	// settling is how long until its admission has.
+	settling = 4 * propagation
+	patience = 3 * time.Second
 	// inProcess is the patience with two fakes, which have no lag.
 	inProcess = 3 * propagation
 )
@@ -159,6 +161,9 @@ func (l *lockstep) answers(ctx context.Context, s *conformance.Step) ([]conforma
 	if s.Expect.Status != nil || s.Verb == "watch" {
 		s.Show = nil
 	}
+	if believed(s) {
+		pause(ctx, settling)
+	}
 	got, err := l.twin.Take(ctx, s)
 	if err != nil {
 		return nil, err
@@ -195,6 +200,12 @@ func (l *lockstep) events(ctx context.Context, s *conformance.Step) ([]conforman
 func cached(s *conformance.Step) bool {
 	version, _ := s.Query["resourceVersion"].(string)
 	return (s.Verb == "watch" && version == "") || version == "0"
+}
+
+// believed tells that a write is about what the admission of a real server knows
+// through watches.
+func believed(s *conformance.Step) bool {
+	return (s.Resource == "v1/limitranges" || s.Resource == "v1/resourcequotas") && s.Verb != "get" && s.Verb != "list" && s.Verb != "watch"
 }
 
 func pause(ctx context.Context, d time.Duration) {

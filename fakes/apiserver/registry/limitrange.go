@@ -32,6 +32,11 @@ var limitRanges = &Kind{
 			defaultLimits(&obj.(*corev1.LimitRange).Spec.Limits[i])
 		}
 	},
+	PrepareCreate: func(_ *Context, obj Object) {
+		if obj.GetName() == "" {
+			obj.SetName(string(obj.GetUID())) // some UUID, says a real server
+		}
+	},
 	Validate: func(_ *Context, obj Object) field.ErrorList { return validateLimitRange(obj.(*corev1.LimitRange)) },
 	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList {
 		return validateLimitRange(obj.(*corev1.LimitRange))
