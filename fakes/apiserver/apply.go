@@ -67,6 +67,7 @@ func (c *call) merged(old Object) (Object, error) {
 			config.GetNamespace(), config.GetName(), gvk, gvk, err)
 	}
 	c.uncoerced = c.ep.Schema != nil
+	c.raw = dropEmptyMetadata(obj) // which is stored, though nobody reads it
 	c.settle(obj)
 	if old != nil && c.store.sharing(c.ep) {
 		c.ep.Shape().Adopt(obj, old)

@@ -98,7 +98,7 @@ func (c *call) settleRaw(obj Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok && c.uncoerced {
 		before := u.DeepCopy()
 		if _, err := c.coerce(u); err == nil {
-			c.raw = !c.ep.Equal(u, before)
+			c.raw = c.raw || !c.ep.Equal(u, before)
 		}
 	}
 	if c.ep.Settle != nil && c.ep.Settle(obj) {

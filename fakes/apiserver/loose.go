@@ -18,12 +18,13 @@ import (
 var optionalMetadata = []string{"annotations", "finalizers", "labels", "managedFields", "ownerReferences"}
 
 // dropEmptyMetadata does to an unstructured object what decoding its metadata
-// does in a real server.
-func dropEmptyMetadata(obj Object) {
+// does in a real server. It reports whether there was anything to drop.
+func dropEmptyMetadata(obj Object) bool {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return
+		return false
 	}
+	dropped := false
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	for _, name := range optionalMetadata {
 		value, present := metadata[name]
@@ -34,8 +35,10 @@ func dropEmptyMetadata(obj Object) {
 		members, isMap := value.(map[string]any)
 		if value == nil || isList && len(list) == 0 || isMap && len(members) == 0 {
 			delete(metadata, name)
+			dropped = true
 		}
 	}
+	return dropped
 }
 
 // nameIn is the name in a body, or that in the path if nothing could be read.

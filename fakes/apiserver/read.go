@@ -124,7 +124,7 @@ func (c *call) handOver(r *Response, marks []store.Mark) error {
 //	continue token          the state of the first page, from where it stopped
 //	unset                   now
 //	"0"                     what the watch cache holds; a limit is ignored
-//	N, Exact, or a limit    the state at N
+//	N, Exact, or a limit    the state at N; of a single object, a limit means nothing
 //	N otherwise             what the watch cache holds, if that is not older
 func (c *call) find(sel chosen) (store.Result, error) {
 	req := c.req
@@ -141,7 +141,8 @@ func (c *call) find(sel chosen) (store.Result, error) {
 		q.Limit = 0
 		return c.listCached(q, sel)
 	}
-	exact := req.ResourceVersionMatch == metav1.ResourceVersionMatchExact || req.ResourceVersionMatch == "" && q.Limit > 0
+	exact := req.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
+		req.ResourceVersionMatch == "" && q.Limit > 0 && !c.listsOne()
 	if exact {
 		if now := c.store.data.Revision(); wanted > now {
 			return store.Result{}, errTooLarge(wanted, now)
@@ -163,6 +164,11 @@ func (c *call) find(sel chosen) (store.Result, error) {
 		return store.Result{}, errTooLarge(wanted, visible)
 	}
 	return c.listCached(q, sel)
+}
+
+// listsOne reports whether a list can only be about one object, whose key is known.
+func (c *call) listsOne() bool {
+	return (c.ns != "" || c.ep.Cluster) && exactName(c.req) != ""
 }
 
 const continueExpired = "The provided continue parameter is too old to display a consistent list result. " +

@@ -38,7 +38,9 @@ var jobs = &Kind{
 	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
 		return &obj.(*batchv1.Job).Spec.Template, templatePath
 	}),
-	Validate: func(_ *Context, obj Object) field.ErrorList { return validateJob(&obj.(*batchv1.Job).Spec) },
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		return append(validateJob(&obj.(*batchv1.Job).Spec), validateHostnames(obj.(*batchv1.Job))...)
+	},
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		s, was := &obj.(*batchv1.Job).Spec, &old.(*batchv1.Job).Spec
 		p := field.NewPath("spec")
@@ -112,6 +114,19 @@ func selectOwnPods(j *batchv1.Job) {
 		s.Selector.MatchLabels = copied(s.Selector.MatchLabels)
 		s.Selector.MatchLabels[batchv1.ControllerUidLabel] = string(j.UID)
 	}
+}
+
+// validateHostnames checks that the last pod of an indexed job can be called after it.
+func validateHostnames(j *batchv1.Job) field.ErrorList {
+	s := &j.Spec
+	if s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion || s.Completions == nil || *s.Completions <= 0 {
+		return nil
+	}
+	last := fmt.Sprintf("%s-%d", j.Name, *s.Completions-1)
+	if len(dnsLabel(last, nil)) == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), j.Name, "will not able to create pod with invalid DNS label: "+last)}
 }
 
 // validateJob checks a job, and that it selects its own pods.
