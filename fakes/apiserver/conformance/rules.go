@@ -8,25 +8,32 @@
 //	§1 Metadata on create
 //	   uid and creationTimestamp are the server's, whatever is sent
 //	      dev-001-create-defaults-configmap
+//	      told-002-server-owned-metadata
 //	      TestRule01TheServerSetsIdentity
 //	   a resourceVersion sent on create is refused with 500
 //	      dev-003-create-with-resourceversion-refused
 //	   generateName adds five characters, and is tried again until one is free
 //	      dev-004-generate-name
+//	      told-005-generate-name-length
 //	      TestRule01NamesAreGeneratedUntilOneIsFree
 //	   a name is required, and has the form that its kind wants
 //	      dev-006-create-without-name
 //	      dev-007-create-invalid-names
 //	   the body agrees with the path
+//	      told-008-url-and-body-disagree
 //	      dev-009-body-kind-mismatch
 //	      TestRule01TheLastWordOnNamesIsThePath
 //	   labels, annotations, owners and finalizers are checked
+//	      told-014-immutable-metadata
 //	      dev-015-label-and-annotation-validation
 //	      dev-016-owner-reference-validation
+//	      told-017-finalizers
 //	      TestRule01MetadataIsChecked
 //	   fields have managers
 //	      dev-018-managed-fields-create-update
 //	      dev-019-managed-fields-default-manager-and-reset
+//	      told-203-emptied-time
+//	      told-207-self-links-and-times
 //	   generations count what controllers obey
 //	      dev-010-generation-deployment
 //	      dev-012-generation-other-kinds
@@ -38,17 +45,25 @@
 //	      dev-021-rv-orders-all-kinds
 //	      TestRule02OneCounterForAllKinds
 //	   what changes nothing is no write and no event
+//	      told-020-no-op-writes
+//	      told-195-first-no-op
+//	      told-208-null-twice
+//	      told-209-raw-applies
 //	      TestRule02WhatChangesNothingIsNoWrite
 //	   reads are as new as they ask, and refused what is not there yet
 //	      dev-028-odd-resourceversions
+//	      told-029-resourceversion-of-reads
 //	      TestRule02ReadsAreAsNewAsTheyAsk
 //	   a list shows an old state while it is remembered
 //	      dev-030-list-exact-snapshot
+//	      told-210-one-and-index
 //	      TestRule10ExactListsShowThePast
 //
 //	§3 Optimistic concurrency
 //	   a stale write conflicts
 //	      dev-022-update-stale-conflict
+//	      told-023-stale
+//	      told-026-patch-resourceversion
 //	      TestRule03AStaleWriteConflicts
 //	   some kinds are not written without a version
 //	      dev-024-unconditional-update
@@ -63,15 +78,20 @@
 //	   one version covers spec and status
 //	      TestRule06OneVersionForBothParts
 //	   the first problem is the answer
+//	      told-032-order
+//	      told-197-what-is-told-first
 //	      TestRule03TheFirstProblemIsTheAnswer
 //
 //	§4 Deletion
 //	   what a delete answers depends on the kind
-//	      TestRule04WhatADeleteAnswers
 //	      dev-031-delete-recreate
+//	      told-035-delete-answers
+//	      told-047-delete-options-ignored
+//	      TestRule04WhatADeleteAnswers
 //	   finalizers hold an object
 //	      dev-036-finalizer-lifecycle
 //	      dev-037-finalizer-release-by-put
+//	      told-038-finalizers-while-deleting
 //	      TestRule04FinalizersHoldAnObject
 //	      TestRule04AReleaseByPutNeedsTheVersion
 //	   preconditions are checked
@@ -79,6 +99,7 @@
 //	      TestRule04PreconditionsAreChecked
 //	   propagation policies are finalizers
 //	      dev-040-propagation-policies
+//	      told-041-default-propagation
 //	      TestRule04PropagationIsAFinalizer
 //	   pods go when their node says so, others at once
 //	      dev-042-pod-delete-unscheduled
@@ -86,24 +107,29 @@
 //	      TestRule04PodsGoWhenTheirNodeSaysSo
 //	      TestRule04PodsWithoutANodeGoAtOnce
 //	   grace and finalizers are separate
+//	      told-044-finalizer-grace
 //	      dev-045-pod-finalizer-and-grace
 //	      TestRule04GraceAndFinalizersAreSeparate
 //	   a collection answers with what it was
 //	      dev-046-deletecollection
+//	      told-179-deletecollection-events
 //	      TestRule04CollectionsAnswerWithWhatTheyWere
 //
 //	§5 Immutable and reset fields
 //	   what never changes is refused
 //	      dev-048-immutable-secret-and-configmap
 //	      dev-049-immutable-workload-fields
+//	      told-050-immutable
 //	      dev-051-immutable-service-pvc-others
 //	      TestRule05WhatNeverChanges
 //	   a PUT replaces
+//	      told-176-put-replaces
 //	      TestRule05APutReplaces
 //
 //	§6 Status and other subresources
 //	   status and spec are written apart
 //	      dev-052-status-subresource-deployment
+//	      told-053-status-on-create
 //	      dev-055-status-other-kinds
 //	      TestRule06StatusAndSpecAreWrittenApart
 //	      TestRule06NodesKeepTheirStatus
@@ -111,20 +137,29 @@
 //	      dev-054-status-subresource-missing
 //	      TestRule06KindsWithoutStatus
 //	   a binding gives a pod its node, once
+//	      told-152-pod-binding
 //	      TestRule06BindingGivesAPodItsNodeOnce
 //	   an eviction spends a budget
 //	      dev-154-pod-eviction
+//	      told-155-eviction
 //	      TestRule06EvictionsSpendABudget
 //	   scale writes replicas only
 //	      dev-156-scale-deployment
+//	      told-196-scale-owners
+//	      told-202-scale-of-another-kind
 //	      TestRule06ScaleWritesReplicasOnly
 //	   tokens are for their audience and die with what they are bound to
 //	      dev-157-serviceaccount-token
 //	      TestRule06TokensAreForTheirAudience
 //	      TestRule06TokensDieWithWhatTheyAreBoundTo
 //	   ephemeral containers are only added
+//	      told-158-ephemeral-containers
+//	      told-200-ephemeral-owners
 //	      TestRule06EphemeralContainersAreOnlyAdded
 //	   a resize changes cpu and memory of containers, and needs the node
+//	      told-193-pod-resize
+//	      told-201-resize-owners
+//	      told-204-metadata-of-pod-parts
 //	      TestRule06AResizeNeedsTheNodeAndItsRoom
 //	      TestRule06AResizeIsBookedOnQuotas
 //	      TestRule06AResizeChangesNothingElse
@@ -134,12 +169,15 @@
 //
 //	§7 Patches
 //	   merge patches
+//	      told-056-merge
 //	      TestRule07MergePatches
 //	   JSON patches, and how they fail
+//	      told-056-merge
 //	      dev-057-json-patch-operations
 //	      dev-058-json-patch-errors
 //	      TestRule07JSONPatches
 //	   strategic patches and their directives
+//	      told-059-strategic
 //	      dev-060-strategic-merge-directives
 //	      dev-061-strategic-service-ports
 //	      TestRule07StrategicPatches
@@ -152,10 +190,13 @@
 //
 //	§8 Apply
 //	   conflicts and force
+//	      told-065-apply
 //	      dev-066-apply-conflict-and-force
 //	   shared ownership, and giving up
 //	      dev-067-apply-shared-ownership
+//	      told-071-apply-lists
 //	   bad requests
+//	      told-065-apply
 //	      dev-069-apply-bad-requests
 //	   preconditions
 //	      dev-070-apply-preconditions
@@ -169,18 +210,24 @@
 //	   where a watch starts
 //	      dev-075-watch-from-rv
 //	      dev-076-watch-unset-and-zero-rv
+//	      told-089-watch-future
 //	      TestRule09WhereAWatchStarts
 //	   initial events end with a bookmark
+//	      told-083-watch-list
 //	      dev-084-watch-initial-events-empty
 //	      dev-085-watch-initial-events-refusals
+//	      told-092-watch-table
 //	   leaving a selector looks like deletion
+//	      told-077-watch-label-selector
 //	      dev-078-watch-field-selector-transitions
 //	      TestRule09LeavingASelectorLooksLikeDeletion
 //	   what DELETED shows
 //	      dev-079-watch-deleted-object
+//	      told-080-watch-finalizer-release
 //	      dev-081-watch-pod-graceful-delete
 //	      dev-082-watch-force-delete-with-finalizer
 //	   a version that is too old ends the stream
+//	      told-086-watch-too-old
 //	      dev-187-events-watch-too-old
 //	      TestRule09TooOldEndsTheStream
 //	      TestRule09EventsHaveNoWatchCache
@@ -190,6 +237,7 @@
 //	      dev-093-watch-compaction
 //	   refusals and timeouts
 //	      dev-088-watch-bad-rv-and-timeout
+//	      told-092-watch-table
 //	      TestRule09RefusedWatches
 //	   one object, one namespace, all
 //	      dev-090-watch-scope
@@ -200,25 +248,31 @@
 //	      dev-097-list-shape
 //	      TestRule10ListsAreInOrderOfKeys
 //	   pages show one state, and say when it is gone
-//	      dev-094-list-limit-continue
-//	      dev-096-list-continue-refusals
 //	      dev-087-list-continue-after-compaction
+//	      dev-094-list-limit-continue
+//	      told-095-limit
+//	      dev-096-list-continue-refusals
+//	      told-198-limit-and-selector
 //	      TestRule10PagesShowOneState
 //	      TestRule10AnExpiredPageGoesOnInconsistently
 //	   label and field selectors
+//	      told-098-label-selectors
 //	      dev-099-list-field-selectors-common
 //	      dev-100-list-field-selectors-pods
+//	      told-101-field-selectors
 //	      TestRule10Selectors
 //	      TestRule10EventsAreSelectedByEitherName
 //	   all namespaces, tables and metadata
 //	      dev-102-list-all-namespaces
 //	      dev-103-list-partial-metadata-and-table
+//	      told-199-daemonset-metadata
 //
 //	§11 Namespaces
 //	   what a new one has
 //	      dev-105-namespace-create-defaults
 //	   it ends in two phases, and takes nothing new
 //	      dev-106-namespace-terminating
+//	      told-107-namespace-finalize
 //	      dev-168-namespace-deletion-full
 //	      TestRule11ANamespaceEndsInTwoPhases
 //	   some stay
@@ -239,6 +293,7 @@
 //	§13 Defaults, validation and admission
 //	   pods
 //	      dev-109-pod-defaults
+//	      told-110-pod-details
 //	      TestRule13PodsAreFilledIn
 //	      TestRule13ClassesOfService
 //	   workloads
@@ -246,6 +301,8 @@
 //	      dev-112-workload-defaults
 //	      TestRule13JobsSelectTheirOwnPods
 //	   services get addresses
+//	      told-113-services
+//	      told-194-service-allocation
 //	      TestRule13ServicesGetAddresses
 //	   secrets and config maps
 //	      dev-114-secret-types-and-data
@@ -253,6 +310,7 @@
 //	      TestRule13SecretsOfATypeHaveItsKeys
 //	   limits, quotas and priorities
 //	      dev-118-quota-and-limitrange-admission
+//	      told-119-limits
 //	      dev-172-quota-with-controller
 //	      TestRule13LimitRangesFillInAndRefuse
 //	      TestRule13QuotasCount
@@ -267,11 +325,15 @@
 //	§14 Custom resources
 //	   a definition is established, and served
 //	      dev-120-crd-establish-and-use
+//	      told-128-bad-crds
 //	   status may be a part of its own
 //	      dev-121-crd-status-subresource
+//	      told-122-crd-pruning
 //	      TestRule14StatusIsPartOfTheObjectOrNot
 //	   schemas validate
+//	      told-122-crd-pruning
 //	      dev-123-crd-validation
+//	      told-206-rules-and-owners
 //	      TestWhatARealServerTells
 //	   what an apply says are the numbers of JSON
 //	      TestRule14AppliedNumbersAreIntegers
@@ -292,6 +354,7 @@
 //	      dev-132-webhook-mutating
 //	      TestRule15AHookSeesWhatAWebhookIsSent
 //	   failures and warnings
+//	      told-131-webhook-denials
 //	      dev-133-webhook-failures-and-warnings
 //	      TestRule15RefusalsReadAsThoseOfWebhooks
 //	   webhooks have conditions, and may be asked again
@@ -310,11 +373,13 @@
 //	   who has no rights learns nothing
 //	      TestRule16AUserWithoutRightsLearnsNothing
 //	   names allow a list only with a selector
+//	      told-137-rbac
 //	      TestRule16NamesAllowAListOnlyWithASelector
 //	   nobody grants what he lacks
 //	      dev-138-rbac-escalation
 //	      TestRule16NobodyGrantsWhatHeLacks
 //	   reviews
+//	      told-137-rbac
 //	      dev-139-authn-and-reviews
 //	      TestRule16AccessReviewsTellWhy
 //	      TestRule16WhoAmI
@@ -331,9 +396,11 @@
 //
 //	§18 Dry run and field validation
 //	   a dry run leaves no trace
+//	      told-140-dry-run
 //	      TestRule18ADryRunLeavesNoTrace
 //	   unknown fields
 //	      dev-142-field-validation
+//	      told-205-strict-subresources
 //	      TestRule18UnknownFields
 //
 //	§19 What clients send
@@ -347,6 +414,7 @@
 //
 //	§20 Whole stories
 //	   leader election
+//	      told-116-leases
 //	      dev-162-leader-election-watch
 //	   drift is corrected by apply
 //	      dev-178-apply-drift-correction

@@ -64,12 +64,14 @@ func shows(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := Load("testdata/cases")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		there[c.Number()] = c.Name
+	for _, dir := range []string{"testdata/cases", "testdata/told"} {
+		cases, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			there[c.Number()] = c.Name
+		}
 	}
 	return there
 }
