@@ -76,7 +76,11 @@ func (o *Owners) copy() *Owners {
 	c := newOwners()
 	if o != nil {
 		maps.Copy(c.sets, o.sets)
-		maps.Copy(c.times, o.times)
+		for id, t := range o.times {
+			if _, owns := o.sets[id]; owns { // nobody remembers those of others
+				c.times[id] = t
+			}
+		}
 	}
 	return c
 }
