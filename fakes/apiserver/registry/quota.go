@@ -43,7 +43,8 @@ func podUsage(u corev1.ResourceList, p *corev1.Pod) {
 // computed is what requests and limits count.
 func computed(asked, limits corev1.ResourceList) corev1.ResourceList {
 	u := corev1.ResourceList{}
-	for name, q := range asked {
+	for _, name := range sortedKeys(asked) {
+		q := asked[name]
 		switch {
 		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage, hugePages(name):
 			u[name] = q
@@ -52,8 +53,8 @@ func computed(asked, limits corev1.ResourceList) corev1.ResourceList {
 			u["requests."+name] = q
 		}
 	}
-	for name, q := range limits {
-		if name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage {
+	for _, name := range sortedKeys(limits) {
+		if q := limits[name]; name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage {
 			u["limits."+name] = q
 		}
 	}
