@@ -127,7 +127,7 @@ type realServer struct {
 func (s *realServer) target(ctx context.Context, c *conformance.Case) (conformance.Target, error) {
 	t := conformance.Target{
 		WebhookURL: s.webhooks.URL, WebhookCA: s.webhooks.CA,
-		Lasting: true, Unique: strconv.FormatInt(time.Now().Unix(), 36) + strconv.FormatInt(s.runs.Add(1), 36),
+		Lasting: true, Unique: strconv.FormatInt(time.Now().Unix(), 36) + strconv.Itoa(os.Getpid()) + "r" + strconv.FormatInt(s.runs.Add(1), 36),
 	}
 	if s.flags.url != "" {
 		return t, s.given(&t, c)
