@@ -21,13 +21,14 @@ import (
 )
 
 const (
-	agentPeriod = 10 * time.Second // between two looks of an agent
-	minReady    = 10 * time.Second // of an API server before the next is restarted
-	configDir   = "/etc/kubernetes/seedbed/encryption"
+	agentPeriod   = 10 * time.Second // between two looks of an agent
+	minReadyLooks = 2                // at an API server that is ready before the next is restarted
+	configDir     = "/etc/kubernetes/seedbed/encryption"
 )
 
 // runAgent is the main function of the process that brings revisions to a node.
 func (n *node) runAgent(ctx context.Context, env *cluster.Env) {
+	n.sawReady = map[string]int{}
 	for {
 		if err := n.bring(ctx, env); err != nil {
 			env.Log.V(1).Info("The node is not brought up to date", "why", err.Error())
@@ -144,9 +145,14 @@ func (n *node) turn(ctx context.Context, env *cluster.Env, latest int64) (bool, 
 		}
 		ready := false
 		for _, c := range pod.Status.Conditions {
-			ready = ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && env.Clock.Since(c.LastTransitionTime.Time) >= minReady
+			ready = ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		}
-		if !ready || pod.DeletionTimestamp != nil || pod.Labels[deployer.RevisionLabel] != fmt.Sprint(latest) {
+		if !ready {
+			delete(n.sawReady, other.name)
+			return false, nil
+		}
+		// Counted in looks: clocks of machines differ.
+		if n.sawReady[other.name]++; n.sawReady[other.name] < minReadyLooks || pod.DeletionTimestamp != nil || pod.Labels[deployer.RevisionLabel] != fmt.Sprint(latest) {
 			return false, nil
 		}
 	}

@@ -144,6 +144,14 @@ func (s *State) record() error {
 // secretChanged takes over what has become of a Secret.
 func (s *State) secretChanged(secret *corev1.Secret, exists bool) {
 	byController := s.history.writer == controllersUser
+	switch {
+	case !byController:
+		s.disturbed()
+	case !isKey(secret) || s.history.names[secret.Name] != nil || !exists: // a key may have become old
+		s.judgeRest("Secret " + secret.Name)
+	default:
+		s.disturbed()
+	}
 	number, isRevision := config.ParseRevision(secret.Name)
 	switch {
 	case secret.Name == managedName:

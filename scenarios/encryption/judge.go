@@ -241,6 +241,8 @@ type uniform struct {
 
 // serversChanged runs when an API server has started, loaded something, or ended.
 func (s *State) serversChanged() {
+	s.disturbed()
+	s.differed = s.world.Engine().Elapsed()
 	for _, gr := range s.resources {
 		now := s.writtenBy(gr)
 		before := s.uniform[gr]

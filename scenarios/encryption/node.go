@@ -55,7 +55,8 @@ type node struct {
 	images   []map[string][]byte // of its disk: the files of each revision, as a backup has them
 	ready    bool                // as the mirror Pod says
 	draining bool
-	refused  string // why the API server does not start
+	sawReady map[string]int // how often its agent saw others ready in a row
+	refused  string         // why the API server does not start
 }
 
 func (n *node) podName() string { return "kube-apiserver-" + n.name }

@@ -63,6 +63,11 @@ func (s *State) policyChanged(u *unstructured.Unstructured) {
 	if now.Generation != before.Generation {
 		s.policy.asked = s.world.Engine().Elapsed()
 	}
+	if s.history.writer == controllersUser {
+		s.judgeRest("the status of the policy")
+	} else {
+		s.disturbed()
+	}
 	s.judgePolicy(before, now)
 	for _, c := range now.Status.Conditions {
 		if was := apimeta.FindStatusCondition(before.Status.Conditions, c.Type); was == nil || *was != c {

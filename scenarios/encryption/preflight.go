@@ -201,7 +201,10 @@ func (s *State) runCheck(run *checkRun, draw *engine.Stream) {
 	n := pick(draw, up)
 	if run.fault == checkNotPulled {
 		s.checkStatus(run, func(p *corev1.Pod) {
-			p.Status.Phase, p.Status.StartTime = corev1.PodPending, ptr.To(s.now())
+			p.Status.Phase = corev1.PodPending
+			if p.Status.StartTime == nil {
+				p.Status.StartTime = ptr.To(s.now())
+			}
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kms-preflight-check", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 		})
 		s.world.Engine().After(time.Minute, func(any) { s.retryCheck(run, draw) }, nil)
@@ -219,7 +222,7 @@ func (s *State) runCheck(run *checkRun, draw *engine.Stream) {
 		},
 	})
 	if run.fault == checkNodeLost {
-		s.world.Engine().After(2*time.Second, func(any) { n.node.Restart(10 * time.Minute) }, nil)
+		n.node.Restart(10 * time.Minute)
 	}
 }
 

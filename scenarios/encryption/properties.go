@@ -22,7 +22,7 @@ func properties() []scenarios.Property {
 		observedProperty(idsUnique, "An id of a key stands for one key in all of history: under the same name another key reads garbage."),
 		observedProperty(runsCount, "A migration counts only if all API servers wrote with its key from beginning to end: a write through another is silently left as it was."),
 		observedProperty(migratedMeans, "What is noted to be rewritten with a key is: the keys before it are dropped on the strength of the note."),
-		always(encryptedMeans, "While the condition Encrypted is True nothing is stored in plain text: auditors read it.", (*State).encryptedTrue),
+		always(encryptedMeans, "While the condition Encrypted is True nothing is stored in plain text: auditors read it.", (*State).judgeEncrypted),
 		observedProperty(oneStep, "A configuration differs from those that run in one of three ways: more is read, another key writes, or less is read. Else API servers in between could not read each other."),
 		observedProperty(oneCycle, "No key is made before the cycle of the last is over: keys would pile up, and each costs every read."),
 		observedProperty(configsValid, "Every configuration that controllers write is one that a kube-apiserver accepts: it would not start."),
@@ -37,7 +37,16 @@ func properties() []scenarios.Property {
 			func(_ *scenarios.World, s *State) scenarios.Check {
 				return scenarios.Check{Always: func() error { return s.breaches[keysSecret] }, Finally: s.readableObjects}
 			}),
-		observedProperty(quiet, "When all is done nothing is written, and controllers rest: else a cluster would never be idle."),
+		scenarios.NewProperty(quiet, "When all is done nothing is written, and controllers rest: else a cluster would never be idle.",
+			func(_ *scenarios.World, s *State) scenarios.Check {
+				s.watchesRest = true
+				return scenarios.Check{Always: func() error {
+					if err := s.breaches[quiet]; err != nil {
+						return err
+					}
+					return s.rest()
+				}}
+			}),
 		eventually(policyMet, "Once nothing goes wrong any more the newest key is of the type that the policy asks for, everything is rewritten with it, and the condition says so.", 90*time.Minute, (*State).policyIsMet),
 		eventually(checksUnblock, "A check that failed, hung or died does not keep the next from being made, and a plugin that is well passes in the end.", 90*time.Minute, (*State).checksDoNotBlock),
 		always(checkCleanedUp, "The Pod of a check that passed is kept for an hour, for its logs, and then goes: it holds credentials.", (*State).checksCleanedUp),
@@ -82,9 +91,6 @@ func (s *State) mutuallyReadable() error {
 	}
 	return nil
 }
-
-// encryptedTrue is I8, as of the moments when the condition is written.
-func (s *State) encryptedTrue() error { return nil }
 
 // wanted is the mode that the policy asks for.
 func (s *State) wanted() state.Mode {

@@ -1,32 +1,98 @@
 package encryption
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
 // syncs are those of a controller.
 type syncs struct {
-	count int
-	last  time.Duration
-	short int // in a row that followed another at once
+	second time.Duration // that count and failed are of
+	count  int
+	failed int
 }
 
+// Most syncs of a controller within a second. The pauses after failures begin at five
+// milliseconds and double; events of a whole rollout may come at once.
+const (
+	failuresMax = 20
+	syncsMax    = 400
+)
+
 // reconciled counts a reconcile.
-func (s *State) reconciled(name string, _ error) {
+func (s *State) reconciled(name string, err error) {
 	c := s.syncs[name]
 	if c == nil {
 		c = &syncs{}
 		s.syncs[name] = c
 	}
+	if second := s.world.Engine().Elapsed().Truncate(time.Second); second != c.second {
+		*c = syncs{second: second}
+	}
 	c.count++
-	c.last = s.world.Engine().Elapsed()
+	if err != nil {
+		c.failed++
+	}
+	if c.failed > failuresMax || c.count > syncsMax {
+		s.breaks(quiet, fmt.Errorf("%s has run %d times within a second, and failed %d times", name, c.count, c.failed))
+	}
+}
+
+// restful is how long all must have been done before nothing may be written.
+const restful = 20 * time.Minute
+
+// rest notes until when there was something to do.
+func (s *State) rest() error {
+	if s.policyIsMet() != nil || s.policy.Spec.Type == v1alpha1.TypeKMS || s.policy.Spec.ManagementState != v1alpha1.Managed {
+		s.disturbed()
+	}
+	return nil
+}
+
+// disturbed notes that there is something to do.
+func (s *State) disturbed() { s.busy = s.world.Engine().Elapsed() }
+
+// judgeRest judges a write of the controllers, which they should not make while there
+// is nothing to do. What is what they write.
+func (s *State) judgeRest(what string) {
+	if s.watchesRest && s.world.Engine().Elapsed()-s.busy > restful {
+		s.breaks(quiet, fmt.Errorf("%s is written, and everything had been done for %s", what, s.world.Engine().Elapsed()-s.busy))
+	}
 }
 
 // leads notes that a leadership begins.
 func (s *State) leads(env *cluster.Env, epoch int64) {
 	s.count.leaders++
 	s.leader = env.Process
+	s.disturbed()
 	env.Event("leads", "", uint64(epoch), "leads the controllers from now on")
 }
+
+// judgeEncrypted judges what the condition Encrypted says, once what the policy asks
+// for is known to everybody.
+func (s *State) judgeEncrypted() error {
+	if s.condition(v1alpha1.Encrypted).Status != "True" || s.world.Engine().Elapsed()-max(s.policy.asked, s.differed) < settled {
+		return nil
+	}
+	for _, r := range s.policy.Spec.Resources {
+		gr := groupResource(r)
+		for _, n := range s.nodes {
+			if n.server.answers() && s.inventories[gr] != nil && !writer(find(n.server.loaded(), gr)).Exists() {
+				return fmt.Errorf("the API server on %s writes %s as it comes", n.name, gr)
+			}
+		}
+		for _, o := range s.stored(gr) {
+			if o.plain() {
+				return fmt.Errorf("%s is %s", o.name, o.how())
+			}
+		}
+	}
+	return nil
+}
+
+// settled is how long nothing may have changed before the condition Encrypted must be
+// right: the next look of the controllers, be it that their leader has to be replaced.
+const settled = 10 * time.Minute

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,10 +16,11 @@ type groupResource = schema.GroupResource
 
 // PolicyArgs are changes of the policy.
 type PolicyArgs struct {
-	Type      string   `yaml:"type" enum:"unset identity aescbc aesgcm" doc:"The type of new keys; see useKMS for KMS."`
-	Reason    string   `yaml:"reason" doc:"Another reason asks for another key."`
-	Resources []string `yaml:"resources" doc:"What is to be encrypted."`
-	State     string   `yaml:"state" enum:"Managed Unmanaged Removed" doc:"Whether the controllers do anything."`
+	Type      string             `yaml:"type" enum:"unset identity aescbc aesgcm" doc:"The type of new keys; see useKMS for KMS."`
+	Reason    string             `yaml:"reason" doc:"Another reason asks for another key."`
+	Resources []string           `yaml:"resources" doc:"What is to be encrypted."`
+	Interval  scenarios.Duration `yaml:"interval" doc:"How long a key writes."`
+	State     string             `yaml:"state" enum:"Managed Unmanaged Removed" doc:"Whether the controllers do anything."`
 }
 
 func steps() []scenarios.StepKind {
@@ -44,6 +46,9 @@ func (a PolicyArgs) String() string {
 	add("type", a.Type)
 	add("reason", a.Reason)
 	add("state", a.State)
+	if a.Interval > 0 {
+		add("interval", a.Interval.String())
+	}
 	if len(a.Resources) > 0 {
 		add("resources", fmt.Sprint(a.Resources))
 	}
@@ -60,6 +65,9 @@ func (a PolicyArgs) apply(spec *v1alpha1.EncryptionPolicySpec) {
 	}
 	if a.Reason != "" {
 		spec.Rotation.Reason = a.Reason
+	}
+	if a.Interval > 0 {
+		spec.Rotation.Interval = &metav1.Duration{Duration: a.Interval.Std()}
 	}
 	if a.State != "" {
 		spec.ManagementState = v1alpha1.ManagementState(a.State)

@@ -37,17 +37,19 @@ type State struct {
 	configs     map[string]state.State // that were ever brought to a node, by their hash
 	inventories map[schema.GroupResource]*inventory
 
-	history  history
-	policy   policyView
-	kms      management
-	leaks    leaks.Index
-	secrets  []string // that leaks knows, by name
-	runs     map[schema.GroupResource]*seenRun
-	uniform  map[schema.GroupResource]uniform
-	breaches map[string]error
-	count    counts
-	syncs    map[string]*syncs
-	leader   string // the process that leads, as far as it knows
+	history        history
+	policy         policyView
+	kms            management
+	leaks          leaks.Index
+	secrets        []string // that leaks knows, by name
+	runs           map[schema.GroupResource]*seenRun
+	uniform        map[schema.GroupResource]uniform
+	breaches       map[string]error
+	count          counts
+	syncs          map[string]*syncs
+	busy, differed time.Duration // when there was last something to do, and when API servers changed last
+	watchesRest    bool          // somebody looks at busy
+	leader         string        // the process that leads, as far as it knows
 }
 
 // System returns the system for registration.

@@ -1,0 +1,145 @@
+package encryption_test
+
+import "github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
+
+// planted is a bug, what catches it, and where it shows.
+type planted struct {
+	mutant.Mutant
+	bug      string // what somebody got wrong
+	property string // the one that catches it
+	scenario string // the file that shows it
+	seeds    int    // in which it must be caught
+}
+
+const core = "core/encryption/"
+
+// plantedBugs lists at least one bug for each property, in the order of the
+// properties, the weaknesses that others have had among them.
+var plantedBugs = []planted{
+	{
+		bug: "a new key writes before everybody reads with it", property: "servers-read-each-other",
+		scenario: "rotation/01-aescbc.yaml", seeds: 3,
+		Mutant: mutant.Mutant{
+			Name: "writeAtOnce", File: core + "state/desired.go",
+			Old: "if next.read(expected) || next.newestReadIsUnbacked() {",
+			New: "if next.newestReadIsUnbacked() || next.read(expected) && len(keys) == 1 {",
+		},
+	},
+	{
+		bug: "pods that are being deleted do not count (hypershift 8972)", property: "everything-stays-readable",
+		scenario: "nodes/x23-old-pod-drains.yaml", seeds: 10,
+		Mutant: mutant.Mutant{
+			Name: "drainedIsGone", File: core + "deployer/staticpods.go",
+			Old: "case pod.DeletionTimestamp != nil:\n\t\t\treturn sight{why: fmt.Sprintf(\"pod %s is being deleted, and may still answer\", name)}, nil",
+			New: "case pod.DeletionTimestamp != nil:\n\t\t\ts.nodes = append(s.nodes, pod.Spec.NodeName)\n\t\t\tcontinue",
+		},
+	},
+	{
+		bug: "what somebody wrote by hand is rolled out", property: "configurations-do-not-vanish",
+		scenario: "operator/x24-managed-emptied.yaml", seeds: 5,
+		Mutant: mutant.Mutant{
+			Name: "cutAnything", File: core + "rollout.go",
+			Old: "if err != nil || !next {\n\t\t\tout.after = ConvergenceRetry\n\t\t\treturn err\n\t\t}",
+			New: "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\t_ = next",
+		},
+	},
+	{
+		bug: "a run is believed that began before all wrote with the key", property: "runs-count-only-under-one-key",
+		scenario: "rotation/01-aescbc.yaml", seeds: 5,
+		Mutant: mutant.Mutant{
+			Name: "migrateEarly", File: core + "migration.go",
+			Old: "if !v.current.Equal(v.desired) {",
+			New: "if false {",
+		},
+	},
+	{
+		bug: "keys are noted as migrated without a run", property: "migrated-means-rewritten",
+		scenario: "rotation/01-aescbc.yaml", seeds: 3,
+		Mutant: mutant.Mutant{
+			Name: "skipWrites", File: core + "migration/rewrite.go",
+			Old: "if err := m.writeAll(ctx, gr, page.Items); err != nil {",
+			New: "if err := m.writeAll(ctx, gr, nil); err != nil {",
+		},
+	},
+	{
+		bug: "a new key does not wait for the cycle of the last", property: "one-cycle-at-a-time",
+		scenario: "operator/x39-change-of-mind-during-a-migration.yaml", seeds: 3,
+		Mutant: mutant.Mutant{
+			Name: "keyInBetween", File: core + "key.go",
+			Old: "case !latest.Migrated.HasAll(n.all), latest.KEK.Pending(): // the cycle of the last is not over\n\t\treturn \"\", nil\n",
+			New: "",
+		},
+	},
+	{
+		bug: "a paused leader writes over what the next has written", property: "no-write-from-an-old-look",
+		scenario: "rotation/01-aescbc.yaml", seeds: 3,
+		Mutant: mutant.Mutant{
+			Name: "blindOverwrite", File: core + "managed.go",
+			Old: "next := stored.DeepCopy() // with its resourceVersion",
+			New: "next := stored.DeepCopy()\n\tnext.ResourceVersion = \"\"",
+		},
+	},
+	{
+		bug: "the check of an earlier configuration counts (library-go 2446)", property: "kms-keys-are-approved",
+		scenario: "preflight/x01-configuration-changes-before-the-key.yaml", seeds: 3,
+		Mutant: mutant.Mutant{
+			Name: "anyVerdict", File: core + "approval.go",
+			Old: "switch verdict(policy, asked) {\n\tcase metav1.ConditionTrue:",
+			New: "switch verdict(policy, asked) {\n\tcase metav1.ConditionTrue, metav1.ConditionUnknown:",
+		},
+	},
+	{
+		bug: "re-enabling a plugin takes the answer of weeks ago (library-go 2477)", property: "story-completes",
+		scenario: "preflight/x46-the-same-plugin-weeks-later.yaml", seeds: 2,
+		Mutant: mutant.Mutant{
+			Name: "oldAnswer", File: core + "approval.go",
+			Old: "next.number = before.ObservedGeneration + 1",
+			New: "next.number = before.ObservedGeneration",
+		},
+	},
+	{
+		bug: "a crashed Pod stands in the way of the next (library-go 2449)", property: "story-completes",
+		scenario: "preflight/x09c-killed-before-the-report.yaml", seeds: 2,
+		Mutant: mutant.Mutant{
+			Name: "crashFirst", File: core + "preflight_decision.go",
+			Old: "if hash, ok := message(s.pod, KMSPreflightConfigHashPodCondition); ok && hash != s.wanted.String() {",
+			New: "if hash, ok := message(s.pod, KMSPreflightConfigHashPodCondition); ok && hash != s.wanted.String() && s.pod.Phase != corev1.PodFailed {",
+		},
+	},
+	{
+		bug: "checks are made while a key is under way", property: "no-check-during-a-cycle",
+		scenario: "preflight/x04-another-key-right-after-the-key.yaml", seeds: 3,
+		Mutant: mutant.Mutant{
+			Name: "checkInBetween", File: core + "key.go",
+			Old: "case !latest.Migrated.HasAll(n.all), latest.KEK.Pending():",
+			New: "case n.wanted != state.KMS && !latest.Migrated.HasAll(n.all):",
+		},
+	},
+	{
+		bug: "an id is used again once its Secret is gone", property: "ids-are-never-reused",
+		scenario: "operator/x25-key-deleted-before-the-rollout.yaml", seeds: 5,
+		Mutant: mutant.Mutant{
+			Name: "reuseID", File: core + "key.go",
+			Old: "ID: uint64(out.highestKey) + 1,",
+			New: "ID: v.highestID() + 1,",
+		},
+	},
+	{
+		bug: "the log shows the material of a key", property: "keys-stay-secret",
+		scenario: "rotation/01-aescbc.yaml", seeds: 2,
+		Mutant: mutant.Mutant{
+			Name: "chattyKey", File: core + "key.go",
+			Old: "s, err := keysecret.Encode(key, k.Name, k.Namespace)",
+			New: "k.Log.Info(\"Made a key\", \"material\", key.Material.Reveal())\n\ts, err := keysecret.Encode(key, k.Name, k.Namespace)",
+		},
+	},
+	{
+		bug: "the condition is written for rotations only when all is over", property: "the-policy-is-met",
+		scenario: "rotation/02-off-again.yaml", seeds: 2,
+		Mutant: mutant.Mutant{
+			Name: "neverFalse", File: core + "encrypted.go",
+			Old: "if k.Migrated.HasAll(v.desired.Resources()) {\n\t\treturn metav1.ConditionFalse, ReasonDecryptionCompleted",
+			New: "if k.Migrated.HasAll(v.desired.Resources()) {\n\t\treturn metav1.ConditionTrue, ReasonDecryptionCompleted",
+		},
+	},
+}
