@@ -109,7 +109,7 @@ func (s *State) judgeNewKey(now *storedKey) {
 	}
 	s.judgeApproval(now)
 	id := now.key.ID
-	if s.history.identity[id].Exists() && !s.history.identity[id].Equal(now.key) {
+	if s.policy.Status.HighestKeyID >= int64(id) {
 		s.breaks(idsUnique, fmt.Errorf("key %d is made a second time", id))
 	}
 	if s.world.Engine().Elapsed()-s.policy.asked < staleFor {

@@ -178,6 +178,9 @@ func (s *State) checksDoNotBlock() error {
 
 // checksCleanedUp is L5.
 func (s *State) checksCleanedUp() error {
+	if s.leading() == nil || s.world.Engine().Elapsed()-s.leadsSince < settled {
+		return nil // nobody is there to do it
+	}
 	for _, r := range s.kms.pods {
 		if r.gone || !r.passed {
 			continue

@@ -134,12 +134,12 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the condition is written for rotations only when all is over", property: "the-policy-is-met",
+		bug: "what is decrypted is said to be encrypted", property: "encrypted-means-encrypted",
 		scenario: "rotation/02-off-again.yaml", seeds: 2,
 		Mutant: mutant.Mutant{
 			Name: "neverFalse", File: core + "encrypted.go",
-			Old: "if k.Migrated.HasAll(v.desired.Resources()) {\n\t\treturn metav1.ConditionFalse, ReasonDecryptionCompleted",
-			New: "if k.Migrated.HasAll(v.desired.Resources()) {\n\t\treturn metav1.ConditionTrue, ReasonDecryptionCompleted",
+			Old: "if k.Migrated.HasAll(v.grs) {\n\t\treturn metav1.ConditionFalse, ReasonDecryptionCompleted",
+			New: "if k.Migrated.HasAll(v.grs) {\n\t\treturn metav1.ConditionTrue, ReasonDecryptionCompleted",
 		},
 	},
 }

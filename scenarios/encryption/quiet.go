@@ -66,7 +66,7 @@ func (s *State) judgeRest(what string) {
 // leads notes that a leadership begins.
 func (s *State) leads(env *cluster.Env, epoch int64) {
 	s.count.leaders++
-	s.leader = env.Process
+	s.leader, s.leadsSince = env.Process, s.world.Engine().Elapsed()
 	s.disturbed()
 	env.Event("leads", "", uint64(epoch), "leads the controllers from now on")
 }

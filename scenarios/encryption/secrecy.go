@@ -32,9 +32,9 @@ func (s *State) learnKey(secret *corev1.Secret) {
 	}
 	before := s.history.identity[k.ID]
 	switch {
-	case !before.Exists():
+	case !before.Exists(), s.history.writer != controllersUser, s.policy.Status.HighestKeyID < int64(k.ID):
+		// Until the policy remembers the id, no configuration may have the key.
 		s.history.identity[k.ID] = k
-	case s.history.writer != controllersUser:
 	case !before.Equal(k), before.Mode == state.KMS && k.KMS != nil && pluginIdentity(before.KMS.Plugin) != pluginIdentity(k.KMS.Plugin):
 		s.breaks(idsUnique, fmt.Errorf("key %d becomes another one", k.ID))
 	}

@@ -47,6 +47,7 @@ type State struct {
 	breaches       map[string]error
 	count          counts
 	syncs          map[string]*syncs
+	leadsSince     time.Duration
 	busy, differed time.Duration // when there was last something to do, and when API servers changed last
 	watchesRest    bool          // somebody looks at busy
 	leader         string        // the process that leads, as far as it knows
