@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption"
@@ -23,16 +24,16 @@ type byRevision struct {
 func (d *byRevision) DeployedEncryptionConfigSecret(ctx context.Context) (*corev1.Secret, bool, error) {
 	s := &corev1.Secret{}
 	err := d.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: config.RevisionName(d.revision)}, s)
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case err == nil:
+		return s, true, nil
+	case !apierrors.IsNotFound(err):
 		return nil, false, err
-	}
-	if err != nil && d.revision > 0 {
+	case d.revision > 0:
 		return nil, false, encryption.ErrConfigGone
-	}
-	if err != nil {
+	default:
 		return nil, true, nil
 	}
-	return s, true, nil
 }
 
 // rollTo lets time pass, in which API servers go to the latest revision.
