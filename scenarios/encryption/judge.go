@@ -112,7 +112,7 @@ func (s *State) judgeNewKey(now *storedKey) {
 	if s.policy.Status.HighestKeyID >= int64(id) {
 		s.breaks(idsUnique, fmt.Errorf("key %d is made a second time", id))
 	}
-	if s.world.Engine().Elapsed()-s.policy.asked < staleFor {
+	if s.world.Engine().Elapsed()-s.policy.chosen < staleFor {
 		return // the controllers may not have seen it
 	}
 	for _, k := range s.history.keys() {

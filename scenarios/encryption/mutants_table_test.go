@@ -17,7 +17,7 @@ const core = "core/encryption/"
 // properties, the weaknesses that others have had among them.
 var plantedBugs = []planted{
 	{
-		bug: "a new key writes before everybody reads with it", property: "servers-read-each-other",
+		bug: "a new key writes before everybody reads with it", property: "one-step-at-a-time",
 		scenario: "rotation/01-aescbc.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "writeAtOnce", File: core + "state/desired.go",
@@ -26,7 +26,7 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "pods that are being deleted do not count (hypershift 8972)", property: "everything-stays-readable",
+		bug: "pods that are being deleted do not count (hypershift 8972)", property: "one-step-at-a-time",
 		scenario: "nodes/x23-old-pod-drains.yaml", seeds: 10,
 		Mutant: mutant.Mutant{
 			Name: "drainedIsGone", File: core + "deployer/staticpods.go",
@@ -41,15 +41,6 @@ var plantedBugs = []planted{
 			Name: "cutAnything", File: core + "rollout.go",
 			Old: "if err != nil || !next {\n\t\t\tout.after = ConvergenceRetry\n\t\t\treturn err\n\t\t}",
 			New: "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\t_ = next",
-		},
-	},
-	{
-		bug: "a run is believed that began before all wrote with the key", property: "runs-count-only-under-one-key",
-		scenario: "rotation/01-aescbc.yaml", seeds: 5,
-		Mutant: mutant.Mutant{
-			Name: "migrateEarly", File: core + "migration.go",
-			Old: "if !v.current.Equal(v.desired) {",
-			New: "if false {",
 		},
 	},
 	{
@@ -125,12 +116,12 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the log shows the material of a key", property: "keys-stay-secret",
+		bug: "an event shows the material of a key", property: "keys-stay-secret",
 		scenario: "rotation/01-aescbc.yaml", seeds: 2,
 		Mutant: mutant.Mutant{
 			Name: "chattyKey", File: core + "key.go",
-			Old: "s, err := keysecret.Encode(key, k.Name, k.Namespace)",
-			New: "k.Log.Info(\"Made a key\", \"material\", key.Material.Reveal())\n\ts, err := keysecret.Encode(key, k.Name, k.Namespace)",
+			Old: "fmt.Sprintf(\"Created Secret %s/%s for: %s\", s.Namespace, s.Name, key.InternalReason)",
+			New: "fmt.Sprintf(\"Created Secret %s/%s for: %s %x\", s.Namespace, s.Name, key.InternalReason, s.Data)",
 		},
 	},
 	{

@@ -3,6 +3,7 @@ package encryption
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -20,7 +21,8 @@ import (
 type policyView struct {
 	*v1alpha1.EncryptionPolicy
 
-	asked time.Duration // when its spec changed last
+	asked  time.Duration // when its spec changed last
+	chosen time.Duration // when its resources did
 }
 
 // managerOf is the field manager of a write.
@@ -62,6 +64,9 @@ func (s *State) policyChanged(u *unstructured.Unstructured) {
 	s.policy.EncryptionPolicy = now
 	if now.Generation != before.Generation {
 		s.policy.asked = s.world.Engine().Elapsed()
+		if !slices.Equal(now.Spec.Resources, before.Spec.Resources) {
+			s.policy.chosen = s.policy.asked
+		}
 	}
 	if s.history.writer == controllersUser {
 		s.judgeRest("the status of the policy")
