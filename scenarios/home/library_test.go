@@ -25,8 +25,17 @@ func read(t testing.TB, names ...string) (*scenarios.Registry, []*scenarios.File
 	return r, files
 }
 
+// few lets a test run so many seeds, unless the environment says otherwise: enough to
+// notice a mistake. Many are run by seedbed run scenarios/home.
+func few(t *testing.T, seeds string) {
+	if os.Getenv(sim.EnvSeeds) == "" && os.Getenv(sim.EnvSeed) == "" {
+		t.Setenv(sim.EnvSeeds, seeds)
+	}
+}
+
 // TestScenarios runs every story of the library on a few seeds.
 func TestScenarios(t *testing.T) {
+	few(t, "2")
 	r, err := scenarios.New(home.System())
 	if err != nil {
 		t.Fatal(err)
@@ -34,12 +43,9 @@ func TestScenarios(t *testing.T) {
 	scenarios.RunFiles(t, r, "grants/*.yaml", "health/*.yaml", "readiness/*.yaml", "scope/*.yaml")
 }
 
-// TestHostileWorld runs six hostile hours, twice with the same choices. Thousands of
-// seeds are run by seedbed run scenarios/home/hostile.
+// TestHostileWorld runs six hostile hours, twice with the same choices.
 func TestHostileWorld(t *testing.T) {
-	if os.Getenv(sim.EnvSeeds) == "" {
-		t.Setenv(sim.EnvSeeds, "1")
-	}
+	few(t, "1")
 	r, err := scenarios.New(home.System())
 	if err != nil {
 		t.Fatal(err)
