@@ -98,8 +98,8 @@ func (d *grantsDir) carries(uid string) bool {
 
 // holds reports whether there is a grant with that UID that has not expired.
 func (d *grantsDir) holds(uid string, now time.Time) bool {
-	for _, f := range d.files {
-		if f.uid == uid && !f.peeked.Expired(now) {
+	for _, name := range slices.Sorted(maps.Keys(d.files)) {
+		if f := d.files[name]; f.uid == uid && !f.peeked.Expired(now) {
 			return true
 		}
 	}
