@@ -80,15 +80,6 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "re-enabling a plugin takes the answer of weeks ago (library-go 2477)", property: "story-completes",
-		scenario: "preflight/x46-the-same-plugin-weeks-later.yaml", seeds: 2,
-		Mutant: mutant.Mutant{
-			Name: "oldAnswer", File: core + "approval.go",
-			Old: "next.number = before.ObservedGeneration + 1",
-			New: "next.number = before.ObservedGeneration",
-		},
-	},
-	{
 		bug: "a crashed Pod stands in the way of the next (library-go 2449)", property: "story-completes",
 		scenario: "preflight/x09c-killed-before-the-report.yaml", seeds: 2,
 		Mutant: mutant.Mutant{
