@@ -1,6 +1,9 @@
 package encryption_test
 
-import "github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
+import (
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
+)
 
 // planted is a bug, what catches it, and where it shows.
 type planted struct {
@@ -53,7 +56,7 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a new key does not wait for the cycle of the last", property: "one-cycle-at-a-time",
+		bug: "a new key does not wait for the cycle of the last", property: scenarios.StoryCompletes,
 		scenario: "operator/x39-change-of-mind-during-a-migration.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "keyInBetween", File: core + "key.go",
@@ -77,15 +80,6 @@ var plantedBugs = []planted{
 			Name: "anyVerdict", File: core + "approval.go",
 			Old: "switch verdict(policy, asked) {\n\tcase metav1.ConditionTrue:",
 			New: "switch verdict(policy, asked) {\n\tcase metav1.ConditionTrue, metav1.ConditionUnknown:",
-		},
-	},
-	{
-		bug: "a crashed Pod stands in the way of the next (library-go 2449)", property: "story-completes",
-		scenario: "preflight/x09c-killed-before-the-report.yaml", seeds: 2,
-		Mutant: mutant.Mutant{
-			Name: "crashFirst", File: core + "preflight_decision.go",
-			Old: "if hash, ok := message(s.pod, KMSPreflightConfigHashPodCondition); ok && hash != s.wanted.String() {",
-			New: "if hash, ok := message(s.pod, KMSPreflightConfigHashPodCondition); ok && hash != s.wanted.String() && s.pod.Phase != corev1.PodFailed {",
 		},
 	},
 	{
