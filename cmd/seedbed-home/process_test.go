@@ -298,7 +298,7 @@ func TestBadFlags(t *testing.T) {
 		{"no state", "--pod-name p", "--state-dir is missing: set it to"},
 		{"no Pod", "--state-dir s --pod-name= --pod-namespace n --pod-uid u", "--pod-name is empty: set it to the name of this Pod"},
 		{"no UID", "--state-dir s --pod-name p --pod-namespace n --pod-uid=", "--pod-uid is empty"},
-		{"a poll that is too long", "--state-dir s --pod-name p --pod-namespace n --pod-uid u --poll 30s", "--poll is 30s and --stale-ttl 30s"},
+		{"a poll that is too long", "--state-dir s --pod-name p --pod-namespace n --pod-uid u --poll 30s", "--poll is 30s and the --stale-ttl 30s"},
 		{"grants that nobody can verify", "--state-dir s --grants-dir g", "--grant-issuer-url is missing"},
 		{"plain http", "--state-dir s --pod-name p --pod-namespace n --pod-uid u --grants-dir g --grant-token-file t --grant-issuer-url http://c", `--grant-issuer-url has the scheme "http"`},
 		{"another format", "--log-format xml", `--log-format is "xml": set it to text or json`},

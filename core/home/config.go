@@ -185,7 +185,7 @@ func (c *Config) checkPeriods() error {
 		}
 	}
 	if c.Poll >= c.StaleTTL {
-		return fmt.Errorf("Poll is %s and StaleTTL %s: the API server must be asked more often than an answer becomes stale; set Poll to a third of StaleTTL",
+		return fmt.Errorf("the Poll is %s and the StaleTTL %s: the API server must be asked more often than an answer becomes stale; set Poll to a third of StaleTTL",
 			c.Poll, c.StaleTTL)
 	}
 	return nil
@@ -230,7 +230,7 @@ func (c *Config) checkRest() error {
 		return fmt.Errorf("Family is %q: set it to %s, %s or %s", c.Family, Unix, Inet4, Inet6)
 	}
 	if c.Clock == nil {
-		return errors.New("Clock is missing: give it the clock of this machine")
+		return errors.New("the Clock is missing: give it the clock of this machine")
 	}
 	return nil
 }

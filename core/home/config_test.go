@@ -24,7 +24,7 @@ func TestValidateReportsTheFirstProblem(t *testing.T) {
 			{"a negative poll", func(c *home.Config) { c.Poll = -time.Second }, "Poll is -1s"},
 			{"a negative poll of grants", func(c *home.Config) { c.GrantsPoll = -time.Second }, "GrantsPoll is -1s"},
 			{"a negative timeout", func(c *home.Config) { c.GrantFetchTimeout = -time.Second }, "GrantFetchTimeout is -1s"},
-			{"a poll as long as the TTL", func(c *home.Config) { c.Poll = 30 * time.Second }, "Poll is 30s and StaleTTL 30s"},
+			{"a poll as long as the TTL", func(c *home.Config) { c.Poll = 30 * time.Second }, "Poll is 30s and the StaleTTL 30s"},
 			{"a token file alone", func(c *home.Config) { c.GrantIssuerURL = "" }, "GrantIssuerURL is empty"},
 			{"a fetch to nowhere", func(c *home.Config) { c.GrantsDir = "" }, "GrantsDir is empty"},
 			{"no web", func(c *home.Config) { c.Web = nil }, "Web is missing"},

@@ -127,7 +127,7 @@ func (h *Home) poll(ctx context.Context) {
 		h.round(ctx)
 		tick += h.cfg.Poll
 		if late := h.clock.Monotonic() - tick; late >= 0 {
-			tick += late / h.cfg.Poll * h.cfg.Poll
+			tick += late - late%h.cfg.Poll // the last one that has passed
 			continue
 		}
 		if h.clock.Sleep(ctx, tick-h.clock.Monotonic()) != nil {

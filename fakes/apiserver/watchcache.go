@@ -167,7 +167,7 @@ func (w *watchCache) fail(err error) {
 
 // retryLater says after how many milliseconds of being unready Retry-After is a second
 // longer: it is e to the power of 0.06 times the seconds, up to 30.
-var retryLater = [...]time.Duration{
+var retryLater = [...]int64{
 	11553, 18311, 23105, 26824, 29863, 32432, 34658, 36621, 38377, 39965, 41416, 42750, 43985, 45135, 46210,
 	47221, 48173, 49074, 49929, 50743, 51518, 52259, 52968, 53648, 54302, 54931, 55537, 56122, 56687,
 }
@@ -183,7 +183,7 @@ func (w *watchCache) unready() error {
 	}
 	wait := 1
 	for _, after := range retryLater {
-		if w.rest.now().Sub(w.changed) >= after*time.Millisecond {
+		if w.rest.now().Sub(w.changed).Milliseconds() >= after {
 			wait++
 		}
 	}

@@ -184,7 +184,7 @@ func (k *Kube) PatchPodStatus(ctx context.Context, namespace, name string, patch
 	}
 	if patched.UID != pod.UID {
 		return apierrors.NewConflict(podResource, name, fmt.Errorf(
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", patched.UID, pod.UID))
+			"precondition failed: UID in precondition: %s, UID in object meta: %s", patched.UID, pod.UID))
 	}
 	pod.Status = patched.Status
 	k.version(&pod.ObjectMeta)

@@ -52,6 +52,12 @@ func (w world) CreatePod(namespace, name string) types.UID {
 	})
 }
 
+func (world) Ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 func (w world) RemovePod(namespace, name string) { w.kube.RemovePod(namespace, name) }
 
 func (w world) CreateClaim(namespace, name string) types.UID {

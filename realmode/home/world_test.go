@@ -1,6 +1,7 @@
 package home_test
 
 import (
+	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +67,12 @@ func (w *world) CreatePod(namespace, name string) types.UID {
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}}
 	w.must("set the status of a pod", w.admin.Status().Update(w.t.Context(), pod))
 	return pod.UID
+}
+
+func (w *world) Ended() context.Context {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	cancel()
+	return ctx
 }
 
 func (w *world) RemovePod(namespace, name string) {

@@ -68,15 +68,6 @@ func (h *history) all() []*storedKey {
 	return all
 }
 
-// decoded is the key in a Secret; nil if it holds none.
-func (h *history) decoded(s *corev1.Secret) *state.Key {
-	k, err := keysecret.Decode(s)
-	if err != nil {
-		return nil
-	}
-	return &k
-}
-
 // keys are the valid keys that there are, the newest first.
 func (h *history) keys() []state.Key {
 	var keys []state.Key

@@ -197,7 +197,7 @@ func (s *State) judgeDeletion(gone *storedKey) {
 		}
 	}
 	if unused < encryption.UnusedKeysKept {
-		s.breaks(keysKept, fmt.Errorf("Secret %s is deleted, and only %d newer ones that nothing uses are left", gone.secret.Name, unused))
+		s.breaks(keysKept, fmt.Errorf("the Secret %s is deleted, and only %d newer ones that nothing uses are left", gone.secret.Name, unused))
 	}
 }
 

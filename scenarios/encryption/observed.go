@@ -2,12 +2,10 @@ package encryption
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -97,11 +95,4 @@ type recorder struct {
 func (r recorder) Event(reason, message string) {
 	r.state.shown(r.env.Process+" records the event", reason+": "+message)
 	r.env.Event(reason, "", 0, message)
-}
-
-// passing reports whether a request that failed so may succeed later.
-func passing(err error) bool {
-	var status apierrors.APIStatus
-	return !errors.As(err, &status) || apierrors.IsConflict(err) || apierrors.IsInternalError(err) ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err)
 }

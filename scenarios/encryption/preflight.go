@@ -135,9 +135,8 @@ const (
 
 // checks are the Pods of checks that there were.
 type checks struct {
-	count   int
-	running int
-	pods    []*checkRun
+	count int
+	pods  []*checkRun
 }
 
 // checkRun is the Pod of a check.

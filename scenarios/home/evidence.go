@@ -113,7 +113,7 @@ type facts struct {
 	claims        []string
 }
 
-func (f *facts) learn(own *grantPod, pod *corev1.Pod) {
+func (f *facts) learn(pod *corev1.Pod) {
 	f.known = true
 	f.node, f.account = pod.Spec.NodeName, pod.Spec.ServiceAccountName
 	for _, c := range pod.Spec.ResourceClaims {

@@ -44,7 +44,7 @@ func (d *grantsDir) resume() {
 	d.had = d.files[grantName].uid != ""
 	if problem != nil {
 		s := d.volumes.pod.lives[len(d.volumes.pod.lives)-1].state
-		s.breaks(grantFileIsWhole, fmt.Errorf("Pod %s finds this at its start: %w", d.volumes.pod.slot.name, problem))
+		s.breaks(grantFileIsWhole, fmt.Errorf("pod %s finds this at its start: %w", d.volumes.pod.slot.name, problem))
 	}
 }
 

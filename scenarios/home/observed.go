@@ -37,7 +37,7 @@ func (o observedKube) GetPod(ctx context.Context, namespace, name string) (*core
 	pod, err := o.kubeClient.GetPod(ctx, namespace, name)
 	l.evidence.pod(l.pod, pod, err)
 	if err == nil && string(pod.UID) == l.pod.uid {
-		l.scope.learn(l.pod, pod)
+		l.scope.learn(pod)
 		l.podAnswered()
 		if do := l.pod.slot.surprise; do != nil {
 			l.pod.slot.surprise = nil

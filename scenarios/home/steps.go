@@ -252,7 +252,7 @@ func (s *State) drop(sl *slot, name string) error {
 	return v.put(name, []byte(token))
 }
 
-func notRunning(sl *slot) error { return fmt.Errorf("Pod %s does not run", sl.name) }
+func notRunning(sl *slot) error { return fmt.Errorf("pod %s does not run", sl.name) }
 
 // put puts a file into the grants directory, as a whole.
 func (v *volumes) put(name string, token []byte) error {

@@ -31,7 +31,7 @@ func settle(t *testing.T) {
 	state := klog.CaptureState()
 	klog.SetLogger(logr.Discard())
 	t.Cleanup(state.Restore)
-	handlers := utilruntime.ErrorHandlers //nolint:reassign // it is made to be replaced
-	utilruntime.ErrorHandlers = nil       //nolint:reassign // as above
-	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
+	handlers := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = nil                            //nolint:reassign // it is made to be replaced
+	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers }) //nolint:reassign // as above
 }

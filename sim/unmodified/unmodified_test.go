@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
@@ -41,7 +42,7 @@ func (f *fleet) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	}
 	want, err := strconv.Atoi(cm.Data["size"])
 	if err != nil {
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, reconcile.TerminalError(err)
 	}
 	var pods corev1.PodList
 	if err := f.List(ctx, &pods, client.InNamespace(req.Namespace), client.MatchingLabels{"fleet": req.Name}); err != nil {

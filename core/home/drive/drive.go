@@ -53,11 +53,12 @@ func (d *Driver) Run(ctx context.Context) error {
 		return fmt.Errorf("open the grant lane: %w", err)
 	}
 	for {
-		switch ev, err := d.next(ctx, lane); {
-		case err == nil:
+		ev, err := d.next(ctx, lane)
+		if ctx.Err() != nil || errors.Is(err, home.ErrLaneClosed) {
+			return nil //nolint:nilerr // this is how it ends
+		}
+		if err == nil {
 			d.handle(ctx, ev)
-		case ctx.Err() != nil, errors.Is(err, home.ErrLaneClosed):
-			return nil
 		}
 		d.reap(ctx)
 		d.verifyAgain(ctx)

@@ -39,6 +39,9 @@ type World interface {
 	DeleteClaim(namespace, name string)
 	ReleaseClaim(namespace, name string)
 
+	// Ended returns a context that has ended.
+	Ended() context.Context
+
 	// ServesClaims reports whether the cluster serves resource.k8s.io.
 	ServesClaims() bool
 }
@@ -167,8 +170,7 @@ var cases = []testCase{
 	}},
 	{"a call whose context has ended", false, func(e *env) {
 		uid := e.CreatePod(e.ns, "p")
-		ctx, cancel := context.WithCancel(e.ctx)
-		cancel()
+		ctx := e.Ended()
 		if _, err := e.kube.GetPod(ctx, e.ns, "p"); err == nil {
 			e.Error("GetPod succeeds")
 		}
