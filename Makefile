@@ -15,7 +15,7 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build generate run test test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
+.PHONY: build generate run test planted test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
@@ -38,6 +38,10 @@ test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, 
 	$(GO) run ./realmode/testenv/cmd/testenv build
 	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/... ./realmode/home
 	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) -run '^TestKubectl$$' ./cmd/seedbed
+
+planted: ## Plant the bugs that take minutes to catch, in encryption and its stand-ins
+	SEEDBED_SEEDS=1 $(GO) test -count=1 -timeout 60m -run PlantedBugs -v ./core/encryption ./scenarios/encryption
+	cd fakes/apiserver/encryption/conformance && $(GO) test -count=1 -timeout 30m ./...
 
 test-kubectl: ## The part of test-real that is a long kubectl session, held against ours as well
 	$(GO) run ./realmode/testenv/cmd/testenv build

@@ -76,7 +76,7 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 	if len(stored) > 0 {
 		latest = max(latest, stored[len(stored)-1].number)
 	}
-	if len(stored) == 0 || stored[len(stored)-1].number < latest || !maps.EqualFunc(stored[len(stored)-1].secret.Data, managed.Data, slices.Equal) {
+	if isGone(stored, latest) || !maps.EqualFunc(stored[len(stored)-1].secret.Data, managed.Data, slices.Equal) {
 		next, err := o.isNext(ctx, managed, stored, latest)
 		if err != nil || !next {
 			out.after = ConvergenceRetry
@@ -113,12 +113,17 @@ func (o *rolloutController) isNext(ctx context.Context, managed *corev1.Secret, 
 	switch {
 	case v != nil:
 		want, err = o.wanted(managed, v)
-	case len(stored) == 0 || stored[len(stored)-1].number < latest:
+	case isGone(stored, latest):
 		return managed.Annotations[HashAnnotation] == config.FileHash(managed.Data[config.Configuration]), nil
 	case len(stored) > 0 && slices.Equal(stored[len(stored)-1].secret.Data[config.Configuration], managed.Data[config.Configuration]):
 		want, err = o.refreshed(ctx, managed)
 	}
 	return err == nil && want != nil && maps.EqualFunc(managed.Data, want.Data, slices.Equal), err
+}
+
+// isGone reports whether the latest revision is not among those that there are.
+func isGone(stored []storedRevision, latest int64) bool {
+	return len(stored) == 0 || stored[len(stored)-1].number < latest
 }
 
 // revisions returns the stored revisions, the oldest first.

@@ -29,7 +29,7 @@ import (
 // mutants.txt among the artifacts (go test -artifacts).
 func TestPropertiesCatchPlantedBugs(t *testing.T) {
 	if testing.Short() || os.Getenv(sim.EnvSeeds) == "" {
-		t.Skip("builds a program and simulates days; set " + sim.EnvSeeds + " to run it")
+		t.Skip("builds a program and simulates days; make planted runs it")
 	}
 	runner := buildRunner(t)
 	rows := make([]string, len(plantedBugs))
