@@ -56,7 +56,7 @@ var bugs = []planted{
 // TestPlantedBugs: each is noticed by the tests that are named for it.
 func TestPlantedBugs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds tests many times")
+		t.Skip("builds tests many times; make planted runs it without -short")
 	}
 	root, err := filepath.Abs(filepath.Join("..", "..", "..", ".."))
 	if err != nil {
