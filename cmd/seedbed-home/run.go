@@ -28,9 +28,9 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	kube, err := realhome.NewKube(ctx, restConfig)
+	kube, err := realhome.Connect(restConfig) // which may be down: this must start all the same
 	if err != nil {
-		return fmt.Errorf("connect to the API server: %w", err)
+		return err
 	}
 	cfg.Kube = &countedKube{Kube: kube, metrics: metrics}
 	cfg.Web = &countedWeb{Web: cfg.Web, metrics: metrics}

@@ -198,6 +198,9 @@ func (s *scanner) removed(ctx context.Context, present map[string]bool) bool {
 			gone = append(gone, f.uid)
 		}
 	}
+	if len(gone) == 0 {
+		return true // as nearly always
+	}
 	slices.Sort(gone)
 	vouched := map[string]bool{"": true}
 	for _, f := range s.files {

@@ -2,14 +2,10 @@ package home
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"sync"
-	"time"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,104 +14,52 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/seedbed-sim/seedbed/core/home"
+	"github.com/seedbed-sim/seedbed/core/home/claims"
 )
-
-const claimGroup = "resource.k8s.io"
-
-// claimVersions are those that a claim can be read by, the best first.
-var claimVersions = []string{"v1", "v1beta2", "v1beta1", "v1alpha3"}
-
-// rediscoverEvery is how often, at most, the server is asked which versions it serves.
-const rediscoverEvery = 5 * time.Second
 
 // fieldManager is who sets the condition, in the managed fields of the Pod.
 const fieldManager = "fiberd"
 
 // kube is home.Kube on a real cluster.
 type kube struct {
-	core     kubernetes.Interface
-	metadata metadata.Interface
-	groups   rest.Interface
-
-	mu         sync.Mutex
-	version    string // of resource.k8s.io; empty if there is none
-	discovered time.Time
+	core   kubernetes.Interface
+	claims *claims.Reader
 }
 
 // NewKube connects to the cluster that cfg names and discovers which version of
 // resource.k8s.io it serves. A cluster without that group still works, and
 // GetResourceClaim then returns home.ErrNoResourceClaims. A discovery that fails is an
-// error. When versions change later, that is noticed.
+// error. When versions change later, the next round notices; see package claims.
 func NewKube(ctx context.Context, cfg *rest.Config) (home.Kube, error) {
-	client, err := rest.HTTPClientFor(cfg)
+	k, err := newKube(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("make an HTTP client of the cluster: %w", err)
+		return nil, err
 	}
-	k, err := newKube(cfg, client)
-	if err != nil {
-		return nil, fmt.Errorf("make a client of the cluster: %w", err)
-	}
-	if err := k.discover(ctx); err != nil {
+	if err := k.claims.Discover(ctx); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-func newKube(cfg *rest.Config, client *http.Client) (*kube, error) {
+// Connect is NewKube for who must start while the API server is down, as an agent must
+// whose container has ended: it asks nothing. What is served is discovered when a claim
+// is read first.
+func Connect(cfg *rest.Config) (home.Kube, error) { return newKube(cfg) }
+
+func newKube(cfg *rest.Config) (*kube, error) {
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make an HTTP client of the cluster: %w", err)
+	}
 	core, err := kubernetes.NewForConfigAndClient(cfg, client)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a client of the cluster: %w", err)
 	}
 	meta, err := metadata.NewForConfigAndClient(cfg, client)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a client of the cluster's metadata: %w", err)
 	}
-	return &kube{core: core, metadata: meta, groups: core.Discovery().RESTClient()}, nil
-}
-
-// discover finds the version that claims are read by.
-func (k *kube) discover(ctx context.Context) error {
-	version, err := k.bestVersion(ctx)
-	if err != nil {
-		return fmt.Errorf("discover the versions of %s: %w", claimGroup, err)
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.version, k.discovered = version, time.Now()
-	return nil
-}
-
-// bestVersion returns the best version that serves claims; empty if there is none. It
-// asks the server what it serves, because a path that is not there may have many
-// reasons.
-func (k *kube) bestVersion(ctx context.Context) (string, error) {
-	groups := &metav1.APIGroupList{}
-	if err := k.groups.Get().AbsPath("apis").Do(ctx).Into(groups); err != nil {
-		return "", err
-	}
-	served := map[string]bool{}
-	for _, g := range groups.Groups {
-		if g.Name == claimGroup {
-			for _, v := range g.Versions {
-				served[v.Version] = true
-			}
-		}
-	}
-	for _, version := range claimVersions {
-		if !served[version] {
-			continue
-		}
-		list := &metav1.APIResourceList{}
-		if err := k.groups.Get().AbsPath("apis", claimGroup, version).Do(ctx).Into(list); err != nil {
-			return "", err
-		}
-		for _, r := range list.APIResources {
-			if r.Name == "resourceclaims" {
-				return version, nil
-			}
-		}
-	}
-	return "", nil
+	return &kube{core: core, claims: claims.NewReader(&claimAPI{metadata: meta, groups: core.Discovery().RESTClient()})}, nil
 }
 
 // GetPod implements home.Kube.
@@ -137,48 +81,47 @@ func (k *kube) PatchPodStatus(ctx context.Context, namespace, name string, patch
 
 // GetResourceClaim implements home.Kube.
 func (k *kube) GetResourceClaim(ctx context.Context, namespace, name string) (*metav1.PartialObjectMetadata, error) {
-	version := k.served()
-	if version != "" {
-		claim, err := k.claim(ctx, version, namespace, name)
-		// A server that does not know the version any more says so in plain text: it
-		// is no word about the claim.
-		if !apierrors.IsNotFound(err) || !apierrors.IsUnexpectedServerError(err) {
-			return claim, err
-		}
-	}
-	if err := k.rediscover(ctx); err != nil {
+	return k.claims.Get(ctx, namespace, name)
+}
+
+// claimAPI is claims.API. It asks the server what it serves, because a path that is not
+// there may have many reasons.
+type claimAPI struct {
+	metadata metadata.Interface
+	groups   rest.Interface
+}
+
+// Versions implements claims.API.
+func (a *claimAPI) Versions(ctx context.Context) ([]string, error) {
+	list := &metav1.APIGroupList{}
+	if err := a.groups.Get().AbsPath("apis").Do(ctx).Into(list); err != nil {
 		return nil, err
 	}
-	switch now := k.served(); now {
-	case "":
-		return nil, home.ErrNoResourceClaims
-	case version:
-		return nil, errUnclear
-	default:
-		return k.claim(ctx, now, namespace, name)
+	var versions []string
+	for _, g := range list.Groups {
+		if g.Name == claims.Group {
+			for _, v := range g.Versions {
+				versions = append(versions, v.Version)
+			}
+		}
 	}
+	return versions, nil
 }
 
-var errUnclear = errors.New("the server does not know the path of resource claims, and says that it serves them")
+const claimResource = "resourceclaims"
 
-func (k *kube) claim(ctx context.Context, version, namespace, name string) (*metav1.PartialObjectMetadata, error) {
-	gvr := schema.GroupVersionResource{Group: claimGroup, Version: version, Resource: "resourceclaims"}
-	return k.metadata.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-}
-
-func (k *kube) served() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.version
-}
-
-// rediscover discovers again, unless that was a moment ago.
-func (k *kube) rediscover(ctx context.Context) error {
-	k.mu.Lock()
-	recent := time.Since(k.discovered) < rediscoverEvery
-	k.mu.Unlock()
-	if recent {
-		return nil
+// HasClaims implements claims.API.
+func (a *claimAPI) HasClaims(ctx context.Context, version string) (bool, error) {
+	list := &metav1.APIResourceList{}
+	if err := a.groups.Get().AbsPath("apis", claims.Group, version).Do(ctx).Into(list); err != nil {
+		return false, err
 	}
-	return k.discover(ctx)
+	isClaims := func(r metav1.APIResource) bool { return r.Name == claimResource }
+	return slices.ContainsFunc(list.APIResources, isClaims), nil
+}
+
+// Get implements claims.API.
+func (a *claimAPI) Get(ctx context.Context, version, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+	gvr := schema.GroupVersionResource{Group: claims.Group, Version: version, Resource: claimResource}
+	return a.metadata.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 }

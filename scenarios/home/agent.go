@@ -70,7 +70,7 @@ func (l *life) run(ctx context.Context) error {
 func (l *life) newHome(ctx context.Context, keys home.KeyCache, w grant.Web) (*home.Home, error) {
 	s, env := l.state, l.env
 	cfg := home.Config{
-		Kube:    observedKube{l.kube(), l},
+		Kube:    observedKube{s.newKubeClient(env.Kube, l.pod.slot), l},
 		PodName: l.pod.slot.name, PodNamespace: Namespace, PodUID: l.pod.uid,
 		Poll: s.config.Poll.Std(), GrantsDir: l.pod.volumes.grants(), Cache: keys, Family: s.config.Family,
 		Devices: s.config.Devices, Clock: env.Clock, Files: observedFiles{l.files(), l}, Web: w, Log: l.log,
@@ -85,13 +85,6 @@ func (l *life) newHome(ctx context.Context, keys home.KeyCache, w grant.Web) (*h
 }
 
 func (l *life) files() filesystem { return filesystem{l.env.Disk(), l.pod.volumes} }
-
-func (l *life) kube() *kubeClient {
-	return &kubeClient{
-		client: l.env.Kube, clock: l.env.Clock, state: l.state, slot: l.pod.slot,
-		every: l.state.config.Poll.Std() / 2, version: l.state.served,
-	}
-}
 
 // terminate is SIGTERM: the agent goes on for a while, and then stops.
 func (s *State) terminate(pod *grantPod) {

@@ -3,9 +3,7 @@ package home
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -15,28 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/home"
+	"github.com/seedbed-sim/seedbed/core/home/claims"
 )
 
 // kubeClient is home.Kube over the simulated API path: a typed client for Pods and
-// Namespaces, one for metadata for claims.
+// Namespaces, one for metadata for claims, which the production code reads.
 //
 // The simulated API servers serve resource.k8s.io in one version only. That a cluster
 // serves another, or none, is decided here, where the answer arrives; the request and
 // its answer travel as any other. Discovery is one more request on the same path.
 type kubeClient struct {
 	client client.Client
-	clock  clock.Clock
+	claims *claims.Reader
 	state  *State
 	slot   *slot
-	every  time.Duration // between two discoveries, at least
-
-	version string // as discovered last
-	asked   time.Duration
 }
 
 var _ home.Kube = (*kubeClient)(nil)
+
+func (s *State) newKubeClient(c client.Client, sl *slot) *kubeClient {
+	k := &kubeClient{client: c, state: s, slot: sl}
+	k.claims = claims.NewReader(claimAPI{k})
+	return k
+}
 
 // flap is a wrong answer that is to come.
 type flap struct {
@@ -93,50 +93,39 @@ func (k *kubeClient) GetResourceClaim(ctx context.Context, namespace, name strin
 		k.slot.ambush = nil
 		do()
 	}
-	for range 2 {
-		if k.version == "" {
-			if err := k.discover(ctx); err != nil {
-				return nil, err
-			}
-		}
-		if k.version == "" {
-			return nil, home.ErrNoResourceClaims
-		}
-		claim, err := k.readClaim(ctx, namespace, name)
-		if !apierrors.IsUnexpectedServerError(err) {
-			return claim, err
-		}
-		k.version = "" // it is served no longer; perhaps another is
-	}
-	return nil, home.ErrNoResourceClaims
+	return k.claims.Get(ctx, namespace, name)
 }
 
-func (k *kubeClient) readClaim(ctx context.Context, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+// claimAPI is claims.API.
+type claimAPI struct{ *kubeClient }
+
+// Versions implements claims.API.
+func (a claimAPI) Versions(ctx context.Context) ([]string, error) {
+	if _, err := a.GetNamespace(ctx, Namespace); err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	if a.state.served == "" {
+		return nil, nil
+	}
+	return []string{a.state.served}, nil
+}
+
+// HasClaims implements claims.API.
+func (claimAPI) HasClaims(context.Context, string) (bool, error) { return true, nil }
+
+// Get implements claims.API.
+func (a claimAPI) Get(ctx context.Context, version, namespace, name string) (*metav1.PartialObjectMetadata, error) {
 	var claim metav1.PartialObjectMetadata
 	claim.SetGroupVersionKind(resourcev1.SchemeGroupVersion.WithKind("ResourceClaim"))
-	err := k.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &claim)
+	err := a.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &claim)
 	var status apierrors.APIStatus
 	switch answered := err == nil || errors.As(err, &status); {
-	case answered && k.state.served != k.version:
+	case answered && a.state.served != version:
 		return nil, noSuchPath("resourceclaims", name)
 	case err != nil:
 		return nil, err
 	}
 	return &claim, nil
-}
-
-// discover asks which version is served, unless it has just been asked.
-func (k *kubeClient) discover(ctx context.Context) error {
-	now := k.clock.Monotonic()
-	if k.asked != 0 && now-k.asked < k.every {
-		return nil
-	}
-	if _, err := k.GetNamespace(ctx, Namespace); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("discover the versions of resource.k8s.io: %w", err)
-	}
-	k.asked = now
-	k.version = k.state.served
-	return nil
 }
 
 // PatchPodStatus implements home.Kube.
