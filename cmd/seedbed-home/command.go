@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -29,7 +30,6 @@ type options struct {
 	listen     string
 	warm       string
 	logFormat  string
-	verbose    bool
 	cgroup     bool
 }
 
@@ -52,7 +52,13 @@ fiberd.io/zygote-ready is True; list it as a readiness gate of the Pod.
 
 The control plane counts as alive while the API server answers for this Pod. When the
 Pod, its namespace or its resource claims go away under it, the agent's epoch grows,
-which fences off everything that runs.`
+which fences off everything that runs. It starts and works while the API server is
+down.
+
+Its account needs, in its namespace: get of pods, namespaces and, for Pods with claims,
+of resourceclaims of resource.k8s.io; patch of pods/status.
+
+Exit codes: 0 it was told to stop; 1 it could not start or go on; 2 bad flags.`
 
 const example = `  # In a Pod, with POD_NAME, POD_NAMESPACE and POD_UID set by the downward API and a
   # token for the audience of the controller mounted:
@@ -60,8 +66,9 @@ const example = `  # In a Pod, with POD_NAME, POD_NAMESPACE and POD_UID set by t
     --grant-token-file /var/run/secrets/grant/token \
     --grant-issuer-url https://controller.example.com
 
-  # On a laptop, beside a simulated cluster with the Pod default/grant-0, where grants
-  # are put into a directory by hand:
+  # On a laptop, beside a cluster of seedbed serve with the Pod default/grant-0, where
+  # grants are put into a directory by hand. They are admitted if their issuer can be
+  # asked for its keys:
   seedbed-home --kubeconfig ./kubeconfig --pod-name grant-0 --pod-namespace default \
     --pod-uid "$(kubectl get pod grant-0 -o jsonpath={.metadata.uid})" \
     --grants-dir ./grants --state-dir ./state --grant-issuer-url https://controller.example.com`
@@ -70,7 +77,7 @@ func command(log io.Writer) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use: "seedbed-home", Short: "The agent of a grant Pod", Long: about, Example: example,
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, Version: version(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unexpected argument %q: everything is said by flags, see --help", args[0])}
@@ -89,6 +96,7 @@ func command(log io.Writer) *cobra.Command {
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetVersionTemplate("{{.Version}}")
 	f := cmd.Flags()
 	f.StringVar(&o.home.PodName, "pod-name", os.Getenv("POD_NAME"), "name of this Pod (default $POD_NAME)")
 	f.StringVar(&o.home.PodNamespace, "pod-namespace", os.Getenv("POD_NAMESPACE"), "namespace of this Pod (default $POD_NAMESPACE)")
@@ -108,23 +116,18 @@ func command(log io.Writer) *cobra.Command {
 	f.BoolVar(&o.cgroup, "delegate-cgroup", false, "without --cgroup-root, carve the subtree out of the cgroup of this process")
 	f.StringVar(&o.stateDir, "state-dir", "", "directory for the epoch; it must outlive the container (required)")
 	f.StringVar(&o.warm, "warm-command", "", "program that builds a template, called with the grant's UID, the digest of its template and the devices (default: a grant is warm at once)")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "address of /healthz, /readyz and /metrics; empty for none")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "address of /healthz, /readyz and /metrics, such as :8090 for the probes of a kubelet; empty for none")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	f.BoolVar(&o.verbose, "verbose", false, "log more")
 	return cmd
 }
 
 // logger returns the logger that the flags ask for.
 func (o *options) logger(out io.Writer) (logr.Logger, error) {
-	level := slog.LevelInfo
-	if o.verbose {
-		level = slog.LevelDebug
-	}
-	switch opts := (&slog.HandlerOptions{Level: level}); o.logFormat {
+	switch o.logFormat {
 	case "text":
-		return logr.FromSlogHandler(slog.NewTextHandler(out, opts)), nil
+		return logr.FromSlogHandler(slog.NewTextHandler(out, nil)), nil
 	case "json":
-		return logr.FromSlogHandler(slog.NewJSONHandler(out, opts)), nil
+		return logr.FromSlogHandler(slog.NewJSONHandler(out, nil)), nil
 	default:
 		return logr.Logger{}, usageError{fmt.Errorf("--log-format is %q: set it to text or json", o.logFormat)}
 	}
@@ -143,6 +146,11 @@ func (o *options) finish(log logr.Logger) error {
 	}
 	if o.home.GrantsDir != "" && o.home.GrantIssuerURL == "" {
 		return usageError{errors.New("--grants-dir is set and --grant-issuer-url is missing: grants are verified with the keys of the issuer")}
+	}
+	if o.warm != "" {
+		if _, err := exec.LookPath(o.warm); err != nil {
+			return usageError{fmt.Errorf("--warm-command: %w", err)}
+		}
 	}
 	check := o.home
 	check.Kube = unconnected

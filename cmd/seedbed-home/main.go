@@ -26,6 +26,7 @@ func realMain(args []string, log io.Writer) int {
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(log, "seedbed-home: %v\n", err)
 		if isUsage(err) {
+			fmt.Fprintln(log, "seedbed-home --help tells of all flags.")
 			return 2
 		}
 		return 1

@@ -1,31 +1,20 @@
 package main
 
 import (
-	"bytes"
-	"encoding/pem"
-	"io"
-	"net/http"
-	"net/http/httptest"
+	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/home"
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
-	"github.com/seedbed-sim/seedbed/fakes/apiserver/rest"
 	"github.com/seedbed-sim/seedbed/fakes/issuer"
-	"github.com/seedbed-sim/seedbed/realmode/clock"
 )
 
 // asDaemon makes the test binary be the daemon.
@@ -38,224 +27,92 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const (
-	bearer = "the-pods-bound-token"
-	lease  = 3 * time.Second
-)
-
-// place is a cluster and a controller, both behind real TLS, and files.
-type place struct {
-	*testing.T
-	admin      client.Client
-	issuer     *issuer.Issuer
-	issuerURL  string
-	uid        string
-	kubeconfig string
-	caFile     string
-	tokenFile  string
-	grantsDir  string
-	stateDir   string
-}
-
-func newPlace(t *testing.T) *place {
-	t.Helper()
-	p := &place{T: t}
-	dir := t.TempDir()
-	p.tokenFile, p.caFile, p.kubeconfig = filepath.Join(dir, "token"), filepath.Join(dir, "ca.pem"), filepath.Join(dir, "kubeconfig")
-	p.grantsDir, p.stateDir = filepath.Join(dir, "grants"), filepath.Join(dir, "state")
-
-	handler := rest.New(apiserver.New(apiserver.Options{Clock: clock.New()}))
-	cluster := httptest.NewTLSServer(handler)
-	t.Cleanup(cluster.Close)
-	admin, err := client.New(handler.Config(), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.admin = admin
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "grant-0"},
-		Spec: corev1.PodSpec{
-			NodeName: "node-1", ServiceAccountName: "default",
-			ReadinessGates: []corev1.PodReadinessGate{{ConditionType: home.PodConditionZygoteReady}},
-			Containers:     []corev1.Container{{Name: "fiberd", Image: "fiberd"}},
-		},
-	}
-	if err := admin.Create(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
-	p.uid = string(pod.UID)
-	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: cluster.URL, CertificateAuthorityData: pemOf(cluster)}
-	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	config.AuthInfos["u"] = clientcmdapi.NewAuthInfo()
-	config.CurrentContext = "c"
-	if err := clientcmd.WriteToFile(*config, p.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-
-	mux := http.NewServeMux()
-	controller := httptest.NewTLSServer(mux)
-	t.Cleanup(controller.Close)
-	p.issuerURL = controller.URL
-	p.issuer = issuer.New(issuer.Config{URL: controller.URL, Clock: clock.New(), Lease: lease})
-	p.issuer.Trust(bearer, issuer.Pod{Name: "grant-0", UID: p.uid})
-	mux.Handle("/", p.issuer.Handler(controller.URL))
-	for name, content := range map[string][]byte{p.tokenFile: []byte(bearer), p.caFile: pemOf(controller)} {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return p
-}
-
-func pemOf(s *httptest.Server) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-}
-
-// args are the flags of a daemon that works.
-func (p *place) args() []string {
-	return []string{
-		"--kubeconfig", p.kubeconfig, "--pod-name", "grant-0", "--pod-namespace", "default", "--pod-uid", p.uid,
-		"--stale-ttl", "1s", "--poll", "200ms", "--grants-poll", "100ms", "--grants-dir", p.grantsDir, "--state-dir", p.stateDir,
-		"--grant-token-file", p.tokenFile, "--grant-issuer-url", p.issuerURL, "--grant-ca-file", p.caFile, "--listen", "127.0.0.1:0",
-	}
-}
-
-// daemon is a process.
-type daemon struct {
-	cmd *exec.Cmd
-	log safeBuffer
-}
-
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-func (p *place) start(args ...string) *daemon {
-	p.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		p.Fatal(err)
-	}
-	d := &daemon{cmd: exec.Command(exe, args...)}
-	d.cmd.Env = append(os.Environ(), asDaemon+"=1")
-	d.cmd.Stderr = &d.log
-	if err := d.cmd.Start(); err != nil {
-		p.Fatal(err)
-	}
-	p.Cleanup(func() {
-		_ = d.cmd.Process.Kill() // it may have ended
-		_ = d.cmd.Wait()
-		if p.Failed() {
-			p.Logf("the daemon said:\n%s", d.log.String())
-		}
-	})
-	return d
-}
-
-// eventually waits until something is so.
-func (p *place) eventually(what string, is func() bool) {
-	p.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			p.Fatalf("it has not come to this: %s", what)
-		}
-	}
-}
-
-func (p *place) condition() corev1.PodCondition {
-	pod := &corev1.Pod{}
-	if err := p.admin.Get(p.Context(), client.ObjectKey{Namespace: "default", Name: "grant-0"}, pod); err != nil {
-		p.Fatal(err)
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == home.PodConditionZygoteReady {
-			return c
-		}
-	}
-	return corev1.PodCondition{}
-}
-
-// get asks an endpoint of the daemon.
-func (p *place) get(d *daemon, path string) (int, string) {
-	p.Helper()
-	var address string
-	p.eventually("the daemon serves its endpoints", func() bool {
-		_, rest, ok := strings.Cut(d.log.String(), "address=")
-		address, _, _ = strings.Cut(rest, "\n")
-		return ok
-	})
-	resp, err := http.Get("http://" + address + path)
-	if err != nil {
-		p.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	if err := resp.Body.Close(); err != nil {
-		p.Error(err)
-	}
-	if err != nil {
-		p.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
-}
-
-// TestDaemon is the life of an agent: it fetches, becomes ready, renews, loses its scope
-// when its Pod is deleted, and stops when it is told to.
+// TestDaemon is the life of an agent beside an API server of ours.
 func TestDaemon(t *testing.T) {
-	p := newPlace(t)
+	p := newPlace(t, newSimulated(t))
+	d := p.livesUntilItsPodIsDeleted()
+	// Its Pod is gone for good, and another has its name.
+	p.delete(client.GracePeriodSeconds(0))
+	p.eventually("a third epoch has begun", func() bool { return p.epoch() == "3\n" && d.says(`reason="pod tenant/grant-0 gone"`) })
+	p.stop(d)
+}
+
+// TestDaemonOnARealServer is its life beside a kube-apiserver, as its own account.
+func TestDaemonOnARealServer(t *testing.T) {
+	p := newPlace(t, newReal(t))
+	d := p.livesUntilItsPodIsDeleted()
+	// With the Pod its token is gone: what it is answered says nothing about the Pod.
+	p.delete(client.GracePeriodSeconds(0))
+	p.eventually("its token is refused", func() bool { return p.metric(d, `seedbed_home_kube_requests_total{status="401",verb="get pod"}`) > 2 })
+	p.eventually("it is not healthy", func() bool { return p.metric(d, "seedbed_home_healthy") == 0 })
+	if p.epoch() != "2\n" || p.metric(d, "seedbed_home_scope_losses_total") != 1 {
+		t.Errorf("epoch %s, losses %v", p.epoch(), p.metric(d, "seedbed_home_scope_losses_total"))
+	}
+	p.stop(d)
+}
+
+// livesUntilItsPodIsDeleted lets an agent fetch, become ready, renew, and lose its scope
+// when somebody deletes its Pod, which the kubelet is to end.
+func (p *place) livesUntilItsPodIsDeleted() *daemon {
+	p.Helper()
 	d := p.start(p.args()...)
 	p.eventually("the Pod's condition is True", func() bool { return p.condition().Status == corev1.ConditionTrue })
 	if c := p.condition(); c.Reason != home.ReasonTemplateWarm {
-		t.Errorf("condition %+v", c)
+		p.Errorf("condition %+v", c)
 	}
 	p.eventually("the grant is renewed twice", func() bool { return grantsAsked(p.issuer) >= 3 })
 	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ok\n"} {
 		if status, body := p.get(d, path); status != 200 || body != want {
-			t.Errorf("%s: %d %q", path, status, body)
+			p.Errorf("%s: %d %q", path, status, body)
 		}
 	}
-	_, metrics := p.get(d, "/metrics")
-	for _, line := range []string{
-		"seedbed_home_healthy 1", "seedbed_home_ready 1", "seedbed_home_epoch 1", "seedbed_home_grants_admitted 1",
-		"seedbed_home_scope_losses_total 0", `seedbed_home_kube_requests_total{status="200",verb="patch pod status"} 1`,
+	for name, want := range map[string]float64{
+		"seedbed_home_healthy": 1, "seedbed_home_ready": 1, "seedbed_home_epoch": 1, "seedbed_home_grants_admitted": 1,
+		"seedbed_home_scope_losses_total": 0, `seedbed_home_kube_requests_total{status="200",verb="patch pod status"}`: 1,
 	} {
-		if !strings.Contains(metrics, line+"\n") {
-			t.Errorf("the metrics do not say %q", line)
+		if got := p.metric(d, name); got != want {
+			p.Errorf("the metric %s is %v, want %v", name, got, want)
 		}
 	}
-	if err := p.admin.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "grant-0"}}); err != nil {
-		t.Fatal(err)
+	p.delete()
+	p.eventually("a new epoch has begun", func() bool { return p.epoch() == "2\n" && d.says(`reason="pod tenant/grant-0 terminating"`) })
+	return d
+}
+
+func (p *place) delete(opts ...client.DeleteOption) {
+	p.Helper()
+	if err := p.Admin().Delete(p.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: podName}}, opts...); err != nil {
+		p.Fatal(err)
 	}
-	p.eventually("a new epoch has begun", func() bool {
-		epoch, err := os.ReadFile(filepath.Join(p.stateDir, "epoch"))
-		return err == nil && string(epoch) == "2\n" && strings.Contains(d.log.String(), `reason="pod default/grant-0 terminating"`)
-	})
+}
+
+// epoch is what the agent has written down.
+func (p *place) epoch() string {
+	p.Helper()
+	epoch, err := os.ReadFile(filepath.Join(p.stateDir, "epoch"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		p.Fatal(err)
+	}
+	return string(epoch)
+}
+
+// stop tells an agent to stop, and makes sure that it has told no secret.
+func (p *place) stop(d *daemon) {
+	p.Helper()
+	_, metrics := p.get(d, "/metrics")
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+		p.Fatal(err)
 	}
 	if err := d.cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
+		p.Errorf("it ended with %v", err)
 	}
-	grantToken, err := os.ReadFile(filepath.Join(p.grantsDir, "grant.jwt"))
+	token, err := os.ReadFile(filepath.Join(p.grantsDir, "grant.jwt"))
 	if err != nil {
-		t.Fatal(err)
+		p.Fatal(err)
 	}
-	for _, secret := range []string{bearer, string(grantToken), strings.Split(string(grantToken), ".")[2]} {
+	for _, secret := range []string{p.bearer, string(token), strings.Split(string(token), ".")[2]} {
 		if strings.Contains(d.log.String()+metrics, secret) {
-			t.Error("the log or the metrics show a token")
+			p.Error("the log or the metrics show a token")
 		}
 	}
 }
@@ -272,7 +129,7 @@ func grantsAsked(i *issuer.Issuer) int {
 
 // TestDaemonWithoutAGrant does not start, and says why; probes are answered meanwhile.
 func TestDaemonWithoutAGrant(t *testing.T) {
-	p := newPlace(t)
+	p := newPlace(t, newSimulated(t))
 	p.issuer.Behave(issuer.Behaviour{Status: 403, Times: issuer.Always})
 	d := p.start(append(p.args(), "--grant-fetch-timeout", "2s")...)
 	if status, _ := p.get(d, "/healthz"); status != 200 {
@@ -287,7 +144,76 @@ func TestDaemonWithoutAGrant(t *testing.T) {
 	}
 }
 
+// TestDaemonWithoutAnAPIServer starts and works all the same: what the API server says
+// is not on the path that starts work.
+func TestDaemonWithoutAnAPIServer(t *testing.T) {
+	c := newSimulated(t)
+	p := newPlace(t, c)
+	c.down.Store(true)
+	d := p.start(p.args()...)
+	p.eventually("a template is warm", func() bool { status, _ := p.get(d, "/readyz"); return status == 200 })
+	p.eventually("it is not healthy", func() bool { return p.metric(d, "seedbed_home_healthy") == 0 })
+	if epoch := p.epoch(); epoch != "1\n" {
+		t.Errorf("epoch %s", epoch)
+	}
+	c.down.Store(false)
+	p.eventually("the Pod's condition is True", func() bool { return p.condition().Status == corev1.ConditionTrue })
+	p.eventually("it is healthy", func() bool { return p.metric(d, "seedbed_home_healthy") == 1 })
+	p.stop(d)
+}
+
+// TestDaemonIsStoppedWhileItStarts: that is no failure.
+func TestDaemonIsStoppedWhileItStarts(t *testing.T) {
+	p := newPlace(t, newSimulated(t))
+	p.issuer.Behave(issuer.Behaviour{Status: 503, Times: issuer.Always})
+	d := p.start(p.args()...)
+	p.eventually("it has tried to fetch", func() bool { return d.says("Cannot fetch the grant yet") })
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Wait(); err != nil || !d.says("Has stopped, as it was told to") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// TestTemplatesAreBuiltByAProgram which is told what to build, and whose failure keeps
+// the Pod from becoming ready.
+func TestTemplatesAreBuiltByAProgram(t *testing.T) {
+	p := newPlace(t, newSimulated(t))
+	built, program := filepath.Join(p.dir, "built"), filepath.Join(p.dir, "build")
+	script := "#!/bin/sh\ntest -e " + p.dir + "/material || { echo no material; exit 3; }\necho \"$@\" >" + built + "\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := p.start(append(p.args(), "--warm-command", program, "--device", "/dev/gpu0")...)
+	p.eventually("the program has failed", func() bool { return d.says("exit status 3: no material") })
+	if c := p.condition(); c.Status == corev1.ConditionTrue {
+		t.Errorf("condition %+v", c)
+	}
+	p.write(filepath.Join(p.dir, "material"), nil)
+	p.eventually("the Pod's condition is True", func() bool { return p.condition().Status == corev1.ConditionTrue })
+	if said, err := os.ReadFile(built); err != nil || string(said) != p.uid+" sha256:0123456789abcdef /dev/gpu0\n" {
+		t.Errorf("the program was called with %q, error %v", said, err)
+	}
+	p.stop(d)
+}
+
+func TestVersion(t *testing.T) {
+	var out safeBuffer
+	cmd := command(&out)
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"--version"})
+	if err := cmd.Execute(); err != nil || !strings.HasPrefix(out.String(), "seedbed-home ") || !strings.Contains(out.String(), "\ngo1.") {
+		t.Errorf("said %q, error %v", out.String(), err)
+	}
+}
+
 func TestBadFlags(t *testing.T) {
+	const place = "--state-dir s --pod-name p --pod-namespace n --pod-uid u --grants-dir g --grant-token-file t --grant-issuer-url https://c"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*kubeconfig("https://127.0.0.1:1", nil, ""), file); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		args string
@@ -301,13 +227,17 @@ func TestBadFlags(t *testing.T) {
 		{"a poll that is too long", "--state-dir s --pod-name p --pod-namespace n --pod-uid u --poll 30s", "--poll is 30s and the --stale-ttl 30s"},
 		{"grants that nobody can verify", "--state-dir s --grants-dir g", "--grant-issuer-url is missing"},
 		{"plain http", "--state-dir s --pod-name p --pod-namespace n --pod-uid u --grants-dir g --grant-token-file t --grant-issuer-url http://c", `--grant-issuer-url has the scheme "http"`},
+		{"a program that is not there", "--state-dir s --pod-name p --pod-namespace n --pod-uid u --warm-command /nowhere/build", "--warm-command: "},
+		{"certificates that are not there", place + " --grant-ca-file /nowhere.pem --kubeconfig KUBECONFIG", "--grant-ca-file: open /nowhere.pem: no such file"},
+		{"certificates that are none", place + " --grant-ca-file KUBECONFIG --kubeconfig KUBECONFIG", "there is no certificate in it"},
+		{"an address that is none", place + " --listen nowhere --kubeconfig KUBECONFIG", "--listen: listen tcp: address nowhere: missing port"},
 		{"another format", "--log-format xml", `--log-format is "xml": set it to text or json`},
 		{"no cluster", "--state-dir s --pod-name p --pod-namespace n --pod-uid u", "this is no Pod, so set --kubeconfig"},
 		{"a kubeconfig that is not there", "--state-dir s --pod-name p --pod-namespace n --pod-uid u --kubeconfig /nowhere", "--kubeconfig /nowhere"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log safeBuffer
-			if code := realMain(strings.Fields(c.args), &log); code != 2 || !strings.Contains(log.String(), c.want) {
+			if code := realMain(strings.Fields(strings.ReplaceAll(c.args, "KUBECONFIG", file)), &log); code != 2 || !strings.Contains(log.String(), c.want) || !strings.Contains(log.String(), "--help tells") {
 				t.Errorf("exit code %d, said %q, want it to say %q", code, log.String(), c.want)
 			}
 		})

@@ -22,6 +22,16 @@ const stopTimeout = 5 * time.Second
 
 // run is the agent, from its start until ctx ends.
 func (o *options) run(ctx context.Context, log logr.Logger) error {
+	err := o.live(ctx, log)
+	if ctx.Err() != nil {
+		// Also while it started: what was cut short by that is no failure.
+		log.Info("Has stopped, as it was told to")
+		return nil
+	}
+	return err
+}
+
+func (o *options) live(ctx context.Context, log logr.Logger) error {
 	metrics := newMetrics()
 	cfg := o.home
 	restConfig, err := o.restConfig()
@@ -72,7 +82,7 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 	log.Info("Runs", "pod", cfg.PodNamespace+"/"+cfg.PodName, "uid", cfg.PodUID, "epoch", agent.Epoch())
 
 	var running sync.WaitGroup
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx) // a driver that fails ends the home
 	running.Go(func() { h.Run(ctx) })
 	driver := &drive.Driver{
 		Home: h, Agent: agent, Clock: cfg.Clock, Log: log,
@@ -81,7 +91,6 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 	err = driver.Run(ctx)
 	cancel()
 	running.Wait()
-	log.Info("Has stopped")
 	return err
 }
 

@@ -24,7 +24,10 @@ type Cgroups struct {
 
 var _ home.Cgroups = Cgroups{}
 
-var errNoCgroup2 = errors.New("this process is in no cgroup of version 2")
+var (
+	errNoCgroup2  = errors.New("this process is in no cgroup of version 2")
+	errNotMounted = errors.New("is cgroup v2 mounted there, and writable in this container?")
+)
 
 // Delegate implements home.Cgroups. The cgroup of this process must be its own to
 // write: in a Pod that is so with a private cgroup namespace and a writable mount.
@@ -36,6 +39,12 @@ func (c Cgroups) Delegate(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// First of all: where another hierarchy is mounted there is no such file, and what
+	// is made there would be directories and no cgroups.
+	controllers, err := os.ReadFile(filepath.Join(own, "cgroup.controllers"))
+	if err != nil {
+		return "", fmt.Errorf("read the controllers of the cgroup: %w; %w", err, errNotMounted)
+	}
 	leaf, work := filepath.Join(own, "fiberd"), filepath.Join(own, "grants")
 	for _, dir := range []string{leaf, work} {
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
@@ -45,10 +54,6 @@ func (c Cgroups) Delegate(ctx context.Context) (string, error) {
 	// A cgroup with processes of its own cannot hand controllers down.
 	if err := write(filepath.Join(leaf, "cgroup.procs"), strconv.Itoa(os.Getpid())); err != nil {
 		return "", fmt.Errorf("move this process to its leaf: %w", err)
-	}
-	controllers, err := os.ReadFile(filepath.Join(own, "cgroup.controllers"))
-	if err != nil {
-		return "", fmt.Errorf("read the controllers of the cgroup: %w", err)
 	}
 	var down []string
 	for _, name := range strings.Fields(string(controllers)) {

@@ -123,6 +123,14 @@ func TestDelegate(t *testing.T) {
 			t.Errorf("%s holds %q, want %q; error %v", name, got, want, err)
 		}
 	}
+	// Another hierarchy is mounted there: nothing may be made.
+	other := t.TempDir()
+	if _, err := (home.Cgroups{Mount: other, Self: put(filepath.Join(mount, "root"), "0::/\n")}).Delegate(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without cgroup v2: error %v", err)
+	}
+	if made, err := os.ReadDir(other); err != nil || len(made) > 0 {
+		t.Errorf("without cgroup v2 this was made: %v, error %v", made, err)
+	}
 	if _, err := (home.Cgroups{Mount: mount, Self: put(filepath.Join(mount, "v1"), "1:name=x:/old\n")}).Delegate(t.Context()); err == nil {
 		t.Error("a process in no cgroup of version 2 has been delegated one")
 	}
