@@ -136,7 +136,7 @@ func (o *options) logger(out io.Writer) (logr.Logger, error) {
 // finish fills in what no flag says, but for the cluster, and checks the flags.
 func (o *options) finish(log logr.Logger) error {
 	o.home.Family = home.Family(o.family)
-	o.home.Clock, o.home.Files, o.home.Web, o.home.Log = clock.New(), realhome.Files{}, realhome.NewWeb(), log
+	o.home.Clock, o.home.Files, o.home.Web, o.home.Logger = clock.New(), realhome.Files{}, realhome.NewWeb(), log
 	o.home.Jitter = jitter
 	if o.cgroup {
 		o.home.Cgroups = realhome.Cgroups{}

@@ -114,8 +114,8 @@ type Config struct {
 	// do not go on together. Nil leaves them as they are.
 	Jitter func(time.Duration) time.Duration
 
-	// Log receives the home's log lines; the zero value is silent.
-	Log logr.Logger
+	// Logger receives the home's log lines; the zero value is silent.
+	Logger logr.Logger
 }
 
 // withDefaults returns c with what stands for zero values.

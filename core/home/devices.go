@@ -3,6 +3,8 @@ package home
 import (
 	"context"
 	"strings"
+
+	"github.com/seedbed-sim/seedbed/core/home/grant"
 )
 
 // DeviceChannel is how devices reach a grant's engine.
@@ -27,7 +29,7 @@ const (
 // are the Pod's, so there is nothing to release per grant. The Pod is read first when
 // it has not been yet; a read that fails never fails the admission, which nobody would
 // retry before the grant changes.
-func (h *Home) Devices(ctx context.Context) (DeviceChannel, func(), error) {
+func (h *Home) Devices(ctx context.Context, _ grant.Grant) (DeviceChannel, func(), error) {
 	pod := h.storedPod()
 	if pod == nil {
 		ctx, cancel := h.clock.WithTimeout(ctx, h.cfg.Poll)

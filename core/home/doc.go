@@ -23,6 +23,11 @@
 // in it. Package grant verifies, package drive admits.
 //
 // Time, files, HTTP and cgroups come through ports. Names, constants and meaning are
-// those of fiberd's Kubernetes home, but that Grants returns a [Lane] to ask instead
-// of a channel, and that health is told on the monotonic clock.
+// those of fiberd's Kubernetes home, but for this:
+//
+//   - Grants returns a [Lane] to ask instead of a channel, and the health is told on the
+//     monotonic clock;
+//   - Clock is a port of this project and required, as are Files and Web where they are
+//     needed; a zero Logger is silent;
+//   - NewKube is in realmode/home, since this package knows no client.
 package home

@@ -28,7 +28,9 @@ func (h *Home) EndpointHost() string {
 	until := h.clock.Monotonic() + podIPWait
 	var last error
 	for h.waiting.Err() == nil {
-		ctx, cancel := h.clock.WithTimeout(h.waiting, max(until-h.clock.Monotonic(), podIPRetry))
+		// A server that is silent must not have all the time to itself.
+		limit := min(h.cfg.Poll, max(until-h.clock.Monotonic(), podIPRetry))
+		ctx, cancel := h.clock.WithTimeout(h.waiting, limit)
 		pod, err := h.observePod(ctx, false)
 		cancel()
 		if host := h.address(pod); host != "" {

@@ -207,11 +207,11 @@ func (h *Home) renewNow(ctx context.Context) {
 			return
 		}
 		h.log.Info("Cannot renew the grant yet", "reason", err.Error())
-		pause := min(max(delay, wanted(err)), renewMax)
+		pause := h.cfg.Jitter(min(max(delay, wanted(err)), renewMax))
 		if left, forever := h.lease.left(h.clock.Now()); !forever && left > 0 {
-			pause = min(pause, max(left/2, renewSoonest))
+			pause = min(pause, left/2)
 		}
-		if h.clock.Sleep(ctx, h.cfg.Jitter(pause)) != nil {
+		if h.clock.Sleep(ctx, max(pause, renewSoonest)) != nil {
 			return
 		}
 	}

@@ -209,6 +209,38 @@ func TestRenewalGoesOnAfterTheGrantHasExpired(t *testing.T) {
 	})
 }
 
+// TestJitterKeepsTheBounds: homes that started together are spread, and yet none asks more
+// than once a second or sleeps over the end of its lease.
+func TestJitterKeepsTheBounds(t *testing.T) {
+	for name, factor := range map[string]float64{"early": 0.5, "late": 3} {
+		inPod(t, func(l *lab) {
+			l.cfg.Jitter = func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }
+			h := l.newHome()
+			defer l.run(h)()
+			l.issuer.Behave(issuer.Behaviour{Status: 503, Times: issuer.Always})
+			l.sleep(lease + time.Minute)
+			requests := l.issuer.Requests()
+			end := requests[0].At.Add(lease)
+			beforeEnd := 0
+			for i, r := range requests[2:] {
+				pause := r.At.Sub(requests[i+1].At)
+				if pause < time.Second {
+					t.Errorf("%s: request %d follows after %s", name, i+2, pause)
+				}
+				if left := end.Sub(requests[i+1].At); left > 0 && pause > max(left/2, time.Second) {
+					t.Errorf("%s: with %s left it sleeps %s", name, left, pause)
+				}
+				if left := end.Sub(r.At); left > 0 && left < 5*time.Second {
+					beforeEnd++
+				}
+			}
+			if beforeEnd == 0 {
+				t.Errorf("%s: nobody asked just before the end of the lease: %v", name, requests)
+			}
+		})
+	}
+}
+
 func TestAGrantThatNeverExpiresIsFetchedAgain(t *testing.T) {
 	inPod(t, func(l *lab) {
 		l.issuer.Behave(issuer.Behaviour{NoExpiry: true, Times: issuer.Always})

@@ -60,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Home, error) {
 	}
 	cfg = cfg.withDefaults()
 	h := &Home{
-		cfg: cfg, log: cfg.Log, clock: cfg.Clock, root: cfg.CgroupRoot,
+		cfg: cfg, log: cfg.Logger, clock: cfg.Clock, root: cfg.CgroupRoot,
 		health: NewSourceHealth(cfg.StaleTTL, cfg.Clock.Monotonic()),
 		claims: map[string]types.UID{},
 	}

@@ -88,7 +88,7 @@ func newLab(ctx context.Context, t *testing.T, node *cluster.Node, env *cluster.
 	l.cfg = home.Config{
 		Kube: l.kube, PodName: podName, PodNamespace: namespace, PodUID: l.uid,
 		GrantsDir: grantsDir, GrantTokenFile: tokenFile, GrantIssuerURL: issuerURL + "/",
-		Clock: env.Clock, Files: l.files, Web: l.issuer, Log: l.logger(),
+		Clock: env.Clock, Files: l.files, Web: l.issuer, Logger: l.logger(),
 	}
 	return l
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seedbed-sim/seedbed/core/home"
+	"github.com/seedbed-sim/seedbed/core/home/grant"
 	"github.com/seedbed-sim/seedbed/fakes/grantpod"
 )
 
@@ -61,7 +62,7 @@ func TestDevicesNeverFail(t *testing.T) {
 				if c.outage {
 					l.kube.Fail(grantpod.GetPod, grantpod.Fault{Hang: true})
 				}
-				got, release, err := l.newHome().Devices(l.ctx)
+				got, release, err := l.newHome().Devices(l.ctx, grant.Grant{})
 				if err != nil || release == nil {
 					t.Fatalf("Devices: %v", err)
 				}
@@ -113,6 +114,12 @@ func TestEndpointHost(t *testing.T) {
 		{"nobody answers", home.Inet4, func(l *lab, _ *home.Home) {
 			l.kube.Fail(grantpod.GetPod, grantpod.Fault{Err: grantpod.ErrRefused, Times: grantpod.Always})
 		}, "", 90 * time.Second, 181},
+		{"an answer never comes, and the next does", home.Inet4, func(l *lab, _ *home.Home) {
+			l.kube.Fail(grantpod.GetPod, grantpod.Fault{Hang: true})
+		}, "10.0.0.7", 15*time.Second + 500*time.Millisecond, 2},
+		{"no answer ever comes", home.Inet4, func(l *lab, _ *home.Home) {
+			l.kube.Fail(grantpod.GetPod, grantpod.Fault{Hang: true, Times: grantpod.Always})
+		}, "", 90 * time.Second, 6},
 		{"it is closed meanwhile", home.Inet4, func(l *lab, h *home.Home) {
 			noAddress(l)
 			l.later(3200*time.Millisecond, h.Close)

@@ -16,7 +16,7 @@ const (
 	// PodConditionZygoteReady is the Pod condition that is set once a template is
 	// warm. The controller lists it as a readiness gate on every grant Pod, so the
 	// Pod joins its Service only then.
-	PodConditionZygoteReady corev1.PodConditionType = "fiberd.io/zygote-ready"
+	PodConditionZygoteReady = "fiberd.io/zygote-ready"
 
 	// ReasonTemplateWarm is the condition's reason while it is True: at least one
 	// grant has a warm template.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/seedbed-sim/seedbed/core/home/grant"
 	"github.com/seedbed-sim/seedbed/fakes/grantpod"
 )
 
@@ -72,6 +73,14 @@ func TestScopeIsLostOnEvidenceOnly(t *testing.T) {
 				}
 			}
 		}, nil, []string{"30s pod tenant/grant-0 gone"}},
+		{"an answer from before the deletion, and then the truth", func(l *lab) {
+			l.kube.DeletePod(namespace, podName)
+			l.kube.ServeStale(1)
+		}, nil, []string{"45s pod tenant/grant-0 terminating"}},
+		{"another claim fails", func(l *lab) {
+			l.kube.Fail(grantpod.GetResourceClaim, grantpod.Fault{Name: "gpu-x7", Err: grantpod.Status(500)})
+			l.kube.DeleteClaim(namespace, "gpu-x7")
+		}, nil, []string{"45s resource claim gpu-x7 being deleted"}},
 		{"refused", fail(grantpod.GetPod, grantpod.Fault{Err: grantpod.ErrRefused, Times: grantpod.Always}), nil, nil},
 		{"401", fail(grantpod.GetPod, grantpod.Fault{Err: grantpod.Status(401), Times: grantpod.Always}), nil, nil},
 		{"403", fail(grantpod.GetPod, grantpod.Fault{Err: grantpod.Status(403), Times: grantpod.Always}), nil, nil},
@@ -304,7 +313,7 @@ func TestALossFoundBeforeRunIsDeliveredByRun(t *testing.T) {
 		l.kube.ReplacePod(namespace, podName)
 		h := l.newHome()
 		losses := l.losses(h)
-		if _, _, err := h.Devices(l.ctx); err != nil {
+		if _, _, err := h.Devices(l.ctx, grant.Grant{}); err != nil {
 			t.Error(err)
 		}
 		l.sleep(time.Minute)

@@ -3,6 +3,7 @@ package grantpod
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,9 @@ import (
 
 // Fault is what happens to calls.
 type Fault struct {
+	// Name is the object that it is about; empty means any.
+	Name string
+
 	// Times is how many calls it happens to; zero means one, Always means all.
 	Times int
 
@@ -57,22 +61,23 @@ func (k *Kube) Heal() {
 	clear(k.faults)
 }
 
-// fault takes the fault of a call; nil if there is none.
-func (k *Kube) fault(verb Verb) *Fault {
-	queue := k.faults[verb]
-	if len(queue) == 0 {
-		return nil
+// fault takes the first fault for a call; nil if there is none.
+func (k *Kube) fault(verb Verb, name string) *Fault {
+	for i, f := range k.faults[verb] {
+		if f.Name != "" && f.Name != name {
+			continue
+		}
+		happens := *f
+		switch {
+		case f.Times == Always:
+		case f.Times <= 1:
+			k.faults[verb] = slices.Delete(k.faults[verb], i, i+1)
+		default:
+			f.Times--
+		}
+		return &happens
 	}
-	f := queue[0]
-	switch {
-	case f.Times == Always:
-	case f.Times <= 1:
-		k.faults[verb] = queue[1:]
-	default:
-		f.Times--
-	}
-	happens := *f
-	return &happens
+	return nil
 }
 
 func (f *Fault) happen(ctx context.Context, clock Clock) error {

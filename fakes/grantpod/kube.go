@@ -59,6 +59,8 @@ type Kube struct {
 	namespaces map[string]*corev1.Namespace
 	claims     map[types.NamespacedName]*metav1.PartialObjectMetadata
 	noClaims   bool
+	past       map[types.NamespacedName]*corev1.Pod // before the last change
+	stale      int                                  // reads of Pods that are to see the past
 	faults     map[Verb][]*Fault
 	calls      []Call
 }
@@ -70,6 +72,7 @@ func New(clock Clock) *Kube {
 	return &Kube{
 		clock: clock, pods: map[types.NamespacedName]*corev1.Pod{}, namespaces: map[string]*corev1.Namespace{},
 		claims: map[types.NamespacedName]*metav1.PartialObjectMetadata{}, faults: map[Verb][]*Fault{},
+		past: map[types.NamespacedName]*corev1.Pod{},
 	}
 }
 
@@ -87,13 +90,21 @@ func (k *Kube) ServeClaims(served bool) {
 	k.noClaims = !served
 }
 
+// ServeStale lets the next so many reads of Pods see them as they were before their last
+// change, as a cache that lags does. A Pod that has never changed is seen as it is.
+func (k *Kube) ServeStale(reads int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stale = reads
+}
+
 // enter notes a call and lets its fault happen. After it the answer is made.
 func (k *Kube) enter(ctx context.Context, verb Verb, name string, patch []byte) error {
 	c := Call{Verb: verb, Name: name, At: k.clock.Now(), Patch: patch}
 	c.Deadline, _ = ctx.Deadline()
 	k.mu.Lock()
 	k.calls = append(k.calls, c)
-	f := k.fault(verb)
+	f := k.fault(verb, name)
 	k.mu.Unlock()
 	if err := f.happen(ctx, k.clock); err != nil {
 		return err
@@ -120,7 +131,12 @@ func (k *Kube) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod,
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	pod, ok := k.pods[types.NamespacedName{Namespace: namespace, Name: name}]
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	pod, ok := k.pods[key]
+	if past := k.past[key]; k.stale > 0 && past != nil {
+		k.stale--
+		pod, ok = past, true
+	}
 	if !ok {
 		return nil, apierrors.NewNotFound(podResource, name)
 	}
@@ -186,6 +202,7 @@ func (k *Kube) PatchPodStatus(ctx context.Context, namespace, name string, patch
 		return apierrors.NewConflict(podResource, name, fmt.Errorf(
 			"precondition failed: UID in precondition: %s, UID in object meta: %s", patched.UID, pod.UID))
 	}
+	k.remember(key)
 	pod.Status = patched.Status
 	k.version(&pod.ObjectMeta)
 	return nil

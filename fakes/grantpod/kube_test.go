@@ -3,6 +3,7 @@ package grantpod_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -108,6 +109,47 @@ func TestFaultsComeInOrder(t *testing.T) {
 	k.Heal()
 	if _, err := k.GetPod(t.Context(), "ns", "p"); err != nil {
 		t.Errorf("healed: %v", err)
+	}
+}
+
+// TestFaultsOfOneObject leave the others alone.
+func TestFaultsOfOneObject(t *testing.T) {
+	k := grantpod.New(newClock())
+	k.PutClaim("ns", "a", "")
+	k.PutClaim("ns", "b", "")
+	k.Fail(grantpod.GetResourceClaim, grantpod.Fault{Name: "b", Err: grantpod.Status(500)})
+	k.Fail(grantpod.GetResourceClaim, grantpod.Fault{Err: grantpod.Status(403)})
+	var got []string
+	for _, name := range []string{"a", "a", "b", "b"} {
+		_, err := k.GetResourceClaim(t.Context(), "ns", name)
+		got = append(got, fmt.Sprint(name, " ", apierrors.ReasonForError(err)))
+	}
+	if d := cmp.Diff([]string{"a Forbidden", "a ", "b InternalError", "b "}, got); d != "" {
+		t.Errorf("answers (-want +got):\n%s", d)
+	}
+}
+
+// TestStaleReads see a Pod as it was before its last change, also if it is gone.
+func TestStaleReads(t *testing.T) {
+	k := grantpod.New(newClock())
+	uid := k.PutPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}})
+	k.ServeStale(1)
+	if pod, err := k.GetPod(t.Context(), "ns", "p"); err != nil || pod.DeletionTimestamp != nil {
+		t.Errorf("nothing has changed: %v, error %v", pod, err)
+	}
+	k.DeletePod("ns", "p")
+	for i, deleted := range []bool{false, true} {
+		if pod, err := k.GetPod(t.Context(), "ns", "p"); err != nil || (pod.DeletionTimestamp != nil) != deleted {
+			t.Errorf("read %d after the deletion: %v, error %v", i, pod, err)
+		}
+	}
+	k.RemovePod("ns", "p")
+	k.ServeStale(1)
+	if pod, err := k.GetPod(t.Context(), "ns", "p"); err != nil || pod.UID != uid {
+		t.Errorf("a stale read of what is gone: %v, error %v", pod, err)
+	}
+	if _, err := k.GetPod(t.Context(), "ns", "p"); !apierrors.IsNotFound(err) {
+		t.Errorf("the read after it: %v", err)
 	}
 }
 

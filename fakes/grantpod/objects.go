@@ -18,11 +18,20 @@ func (k *Kube) PutPod(pod *corev1.Pod) types.UID {
 	defer k.mu.Unlock()
 	pod = pod.DeepCopy()
 	k.born(&pod.ObjectMeta)
-	k.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = pod
+	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	k.remember(key)
+	k.pods[key] = pod
 	if _, ok := k.namespaces[pod.Namespace]; !ok {
 		k.putNamespace(pod.Namespace)
 	}
 	return pod.UID
+}
+
+// remember keeps how a Pod is before it changes.
+func (k *Kube) remember(key types.NamespacedName) {
+	if pod := k.pods[key]; pod != nil {
+		k.past[key] = pod.DeepCopy()
+	}
 }
 
 // PutNamespace makes a namespace, unless it is there.
@@ -46,7 +55,9 @@ func (k *Kube) putNamespace(name string) {
 func (k *Kube) UpdatePod(namespace, name string, change func(*corev1.Pod)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if pod, ok := k.pods[types.NamespacedName{Namespace: namespace, Name: name}]; ok {
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	if pod, ok := k.pods[key]; ok {
+		k.remember(key)
 		change(pod)
 		k.version(&pod.ObjectMeta)
 	}
@@ -72,6 +83,7 @@ func (k *Kube) RemovePod(namespace, name string) {
 	if !ok {
 		return
 	}
+	k.remember(key)
 	delete(k.pods, key)
 	for claimKey, claim := range k.claims {
 		if claimKey.Namespace == namespace && slices.ContainsFunc(claim.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == pod.UID }) {
@@ -127,6 +139,7 @@ func (k *Kube) RemoveNamespace(name string) {
 	delete(k.namespaces, name)
 	for key := range k.pods {
 		if key.Namespace == name {
+			k.remember(key)
 			delete(k.pods, key)
 		}
 	}

@@ -73,7 +73,7 @@ func (l *life) newHome(ctx context.Context, keys home.KeyCache, w grant.Web) (*h
 		Kube:    observedKube{s.newKubeClient(env.Kube, l.pod.slot), l},
 		PodName: l.pod.slot.name, PodNamespace: Namespace, PodUID: l.pod.uid,
 		Poll: s.config.Poll.Std(), GrantsDir: l.pod.volumes.grants(), Cache: keys, Family: s.config.Family,
-		Devices: s.config.Devices, Clock: env.Clock, Files: observedFiles{l.files(), l}, Web: w, Log: l.log,
+		Devices: s.config.Devices, Clock: env.Clock, Files: observedFiles{l.files(), l}, Web: w, Logger: l.log,
 	}
 	if s.config.Fetch {
 		cfg.GrantTokenFile, cfg.GrantIssuerURL = tokenFile, issuerURL

@@ -197,8 +197,8 @@ type observedHome struct {
 var _ drive.Home = observedHome{}
 
 // Devices implements drive.Home.
-func (o observedHome) Devices(ctx context.Context) (home.DeviceChannel, func(), error) {
-	channel, release, err := o.Home.Devices(ctx)
+func (o observedHome) Devices(ctx context.Context, g grant.Grant) (home.DeviceChannel, func(), error) {
+	channel, release, err := o.Home.Devices(ctx, g)
 	if err != nil || release == nil {
 		o.life.breaks(devicesAndAddress, "Devices fails: %v", err)
 	}

@@ -16,7 +16,7 @@ import (
 // Home is what is driven; *home.Home is one.
 type Home interface {
 	Grants(ctx context.Context) (*home.Lane, error)
-	Devices(ctx context.Context) (home.DeviceChannel, func(), error)
+	Devices(ctx context.Context, g grant.Grant) (home.DeviceChannel, func(), error)
 	PublishReady(ctx context.Context, grantUID string, ready bool) error
 }
 
@@ -125,7 +125,7 @@ func (d *Driver) admit(ctx context.Context, token secret.Bytes) bool {
 		d.Log.Info("A grant is not admitted", "reason", err.Error())
 		return !errors.Is(err, grant.ErrUnverifiable)
 	}
-	channel, release, err := d.Home.Devices(ctx)
+	channel, release, err := d.Home.Devices(ctx, g)
 	if err != nil {
 		d.Log.Info("A grant is not admitted", "grant", g.UID, "reason", err.Error())
 		return true
