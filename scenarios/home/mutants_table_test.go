@@ -1,6 +1,9 @@
 package home_test
 
-import "github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
+import (
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
+)
 
 // planted is a bug, what catches it, and where it shows.
 type planted struct {
@@ -137,6 +140,15 @@ var plantedBugs = []planted{
 		},
 	},
 	{
+		bug: "what is served is never asked again", property: scenarios.StoryCompletes,
+		scenario: "scope/15-upgrade-drops-a-version.yaml", seeds: 3,
+		Mutant: mutant.Mutant{
+			Name: "discoverOnce", File: core + "claims/reader.go",
+			Old: "return r.version, !limited || !deadline.Equal(r.asked)",
+			New: "return r.version, r.version == \"\" && (!limited || !deadline.Equal(r.asked))",
+		},
+	},
+	{
 		bug: "one observation is enough", property: "losses-have-evidence",
 		scenario: "scope/14-claims-unserved-briefly.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
@@ -236,12 +248,12 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the first retry comes at once", property: "issuer-is-spared",
+		bug: "the less the lease has left, the sooner comes the retry", property: "issuer-is-spared",
 		scenario: "grants/31-renewal-fails.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "hotLoop", File: core + "fetch.go",
-			Old: "for delay := renewFirst; ctx.Err() == nil;",
-			New: "for delay := renewFirst / 10; ctx.Err() == nil;",
+			Old: "if h.clock.Sleep(ctx, max(pause, renewSoonest)) != nil {",
+			New: "if h.clock.Sleep(ctx, pause) != nil {",
 		},
 	},
 }
