@@ -44,7 +44,7 @@ const (
 )
 
 // Config is what an [Agent] needs. Where there is a constant that begins with Default, empty
-// means that one. All others are required but Log, and PluginsUp and Loaded if no
+// means that one. All others are required but Log and GateImage, and PluginsUp and Loaded if no
 // policy asks for reload.
 type Config struct {
 	Node  string
@@ -78,6 +78,10 @@ type Config struct {
 	Container string
 
 	MinReady time.Duration
+
+	// GateImage is that of a container that runs [Gate] before the API server. Without
+	// it an API server starts with whatever is on the disk.
+	GateImage string
 
 	Log logr.Logger
 }
@@ -167,6 +171,9 @@ func (a *Agent) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.R
 		return reconcile.Result{RequeueAfter: Resync}, nil
 	}
 	if err := a.report(ctx, s); err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := a.bringBack(ctx, s); err != nil {
 		return reconcile.Result{}, err
 	}
 	cfg, err := a.wanted(ctx, s)

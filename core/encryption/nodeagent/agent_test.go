@@ -130,7 +130,8 @@ type node struct {
 	agent  *nodeagent.Agent
 	broken int64 // a revision with which its API server does not become ready
 
-	up     bool // the plugins are
+	gate   string // the image
+	up     bool   // the plugins are
 	loaded string
 }
 
@@ -184,6 +185,7 @@ func (h *house) start(n *node) {
 		Nodes:     func(context.Context) ([]string, error) { return h.names, nil },
 		PluginsUp: func(context.Context, []uint64) (bool, error) { return n.up, nil },
 		Loaded:    func(context.Context) (string, error) { return n.loaded, nil },
+		GateImage: n.gate,
 	})
 }
 
@@ -207,6 +209,23 @@ func (h *house) cut(revision, safe int64, ids ...uint64) {
 	policy := &v1alpha1.EncryptionPolicy{}
 	must(h, h.client.Get(h.Context(), client.ObjectKey{Name: v1alpha1.PolicyName}, policy))
 	policy.Status.LatestRevision, policy.Status.MinSafeRevision = revision, safe
+	must(h, h.client.Status().Update(h.Context(), policy))
+}
+
+// remove removes a Secret, finalizers or not.
+func (h *house) remove(s *corev1.Secret) {
+	h.Helper()
+	s.Finalizers = nil
+	must(h, h.client.Update(h.Context(), s))
+	must(h, client.IgnoreNotFound(h.client.Delete(h.Context(), s)))
+}
+
+// safeFrom makes a revision the first that is safe.
+func (h *house) safeFrom(revision int64) {
+	h.Helper()
+	policy := &v1alpha1.EncryptionPolicy{}
+	must(h, h.client.Get(h.Context(), client.ObjectKey{Name: v1alpha1.PolicyName}, policy))
+	policy.Status.LatestRevision, policy.Status.MinSafeRevision = 0, revision
 	must(h, h.client.Status().Update(h.Context(), policy))
 }
 

@@ -8,6 +8,8 @@
 //	files.go     files that are there as a whole or not at all
 //	index.go     which files those are
 //	turn.go      whose turn it is
+//	copies.go    copies of revisions, for the case that somebody deletes their Secrets
+//	gate.go      what keeps an API server from starting with a disk of before
 //	report.go    what the node reports of itself
 //
 // Rollout cuts revisions; the agent of each node loads the latest. By revisions, one
@@ -23,5 +25,6 @@
 //
 // A node that runs a revision before the first that is safe, because its disk is one
 // of before, goes to the latest at once, out of turn: what its API server writes
-// others could not read.
+// others could not read. Its API server does not start before that, if the agent may
+// put a gate in front of it.
 package nodeagent

@@ -27,6 +27,23 @@ const pluginOwner = "seedbed-kms-plugin-"
 // reloadFile is the one that the API server loads again and again.
 func (a *Agent) reloadFile() string { return path.Join(a.cfg.Dir, "live", configFile) }
 
+// revisionFile has the number of the revision that is in [Agent.reloadFile], or of one
+// before: it is written later.
+func (a *Agent) revisionFile() string { return path.Join(a.cfg.Dir, "live", "revision") }
+
+// writeCopy keeps what is in the Secret of a revision, for the node to bring it back.
+func (a *Agent) writeCopy(ctx context.Context, revision int64, cfg *corev1.Secret) error {
+	whole, err := copied(cfg)
+	if err != nil {
+		return err
+	}
+	if err := a.remember(ctx, strconv.FormatInt(revision, 10), []string{a.copyOf(revision)}); err != nil {
+		return err
+	}
+	_, err = a.replace(ctx, a.copyOf(revision), whole)
+	return err
+}
+
 // byReload lets the API server load a revision from the one file. The plugins that the
 // revision needs are well before the file changes; those that it does not need stay
 // for a while after it was loaded. Only to let an API server look at the file at all
@@ -42,7 +59,14 @@ func (a *Agent) byReload(ctx context.Context, s *sight, cfg *corev1.Secret) (tim
 	if up, err := a.cfg.PluginsUp(ctx, keys); err != nil || !up {
 		return Poll, err
 	}
+	latest := s.policy.Status.LatestRevision
+	if err := a.writeCopy(ctx, latest, cfg); err != nil {
+		return 0, err
+	}
 	if _, err := a.replace(ctx, a.reloadFile(), cfg.Data[config.Configuration]); err != nil {
+		return 0, err
+	}
+	if _, err := a.replace(ctx, a.revisionFile(), strconv.AppendInt(nil, latest, 10)); err != nil {
 		return 0, err
 	}
 	m := &manifest{name: s.server.name, pod: s.server.pod.DeepCopy()}
@@ -50,14 +74,18 @@ func (a *Agent) byReload(ctx context.Context, s *sight, cfg *corev1.Secret) (tim
 		return 0, err
 	}
 	m.label(0)
+	m.gate(a.cfg.GateImage, GateRevisionFile+"="+a.revisionFile())
 	mountSockets(m.pod, a.cfg.Container, a.cfg.Sockets)
 	if same, err := sameManifest(m, s.server); err != nil || !same {
-		return a.restart(ctx, m, s.policy.Status.LatestRevision, err)
+		return a.restart(ctx, m, latest, err)
 	}
 	if _, ready, since := s.running(); ready && a.cfg.Clock.Since(since) >= a.cfg.MinReady {
 		if err := a.pass(ctx); err != nil {
 			return 0, err
 		}
+	}
+	if err := a.forget(ctx, min(s.policy.Status.MinSafeRevision, latest)); err != nil {
+		return 0, err
 	}
 	return a.cleanPlugins(ctx, cfg, keys)
 }

@@ -48,6 +48,7 @@ func (a *Agent) byRevision(ctx context.Context, s *sight, cfg *corev1.Secret) (t
 		return 0, err
 	}
 	m.label(latest)
+	m.gate(a.cfg.GateImage, gateRevision(latest))
 	if err := sidecar.Render(&m.pod.Spec, cfg, sidecar.Options{Containers: []string{a.cfg.Container}, HostSockets: a.cfg.Sockets, HostData: folder}); err != nil {
 		return 0, err
 	}
@@ -64,7 +65,11 @@ func (a *Agent) writeRevision(ctx context.Context, revision int64, cfg *corev1.S
 	if err != nil {
 		return err
 	}
-	files = append(files, sidecar.File{Path: configFile, Data: cfg.Data[config.Configuration]})
+	whole, err := copied(cfg)
+	if err != nil {
+		return err
+	}
+	files = append(files, sidecar.File{Path: copyFile, Data: whole}, sidecar.File{Path: configFile, Data: cfg.Data[config.Configuration]})
 	names := make([]string, len(files))
 	for i := range files {
 		names[i] = path.Join(a.folder(revision), files[i].Path)
