@@ -1,186 +1,208 @@
 package encryption
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"path"
+	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/deployer"
-	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/core/encryption/kmshealth"
+	"github.com/seedbed-sim/seedbed/core/encryption/nodeagent"
+	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/disk"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
-const (
-	agentPeriod   = 10 * time.Second // between two looks of an agent
-	minReadyLooks = 2                // at an API server that is ready before the next is restarted
-	configDir     = "/etc/kubernetes/seedbed/encryption"
-)
+// agentUser makes the requests of what runs on nodes.
+const agentUser = "system:serviceaccount:seedbed-encryption:agent"
+
+// gateImage is that of the container that runs nodeagent.Gate.
+const gateImage = "seedbed/encryption-gate"
+
+// serverPods selects the Pods of API servers.
+func serverPods() labels.Selector {
+	return labels.SelectorFromSet(labels.Set{"component": "kube-apiserver"})
+}
+
+// controlPlane knows the nodes that run an API server.
+func controlPlane(env *cluster.Env, live kube.Reader) *deployer.ControlPlane {
+	return &deployer.ControlPlane{Live: live, Clock: env.Clock, Namespace: serverNamespace, Selector: serverPods()}
+}
 
 // runAgent is the main function of the process that brings revisions to a node.
 func (n *node) runAgent(ctx context.Context, env *cluster.Env) {
-	n.sawReady = map[string]int{}
-	for {
-		if err := n.bring(ctx, env); err != nil {
-			env.Log.V(1).Info("The node is not brought up to date", "why", err.Error())
-		}
-		if env.Clock.Sleep(ctx, agentPeriod) != nil {
-			return
-		}
+	agent := nodeagent.New(nodeagent.Config{
+		Node: n.name, Live: env.Kube, Clock: env.Clock, ConfigNamespace: Namespace,
+		Files:        &agentFiles{FS: env.Disk(), node: n, env: env},
+		PodNamespace: serverNamespace, Selector: serverPods(), Nodes: controlPlane(env, env.Kube).Nodes,
+		PluginsUp: func(ctx context.Context, keys []uint64) (bool, error) { return n.pluginsUp(ctx, env, keys) },
+		Loaded:    n.loadedHash, GateImage: gateImage, Log: n.state.logOf(env),
+	})
+	if err := env.Run(ctx, agent.Controller()); err != nil && ctx.Err() == nil {
+		env.Log.Error(err, "The agent ended")
 	}
 }
 
-var errUnsafe = errors.New("the revision is older than the first that is safe")
+var errNoAnswer = errors.New("the API server of the node does not answer")
 
-// bring brings the latest revision to the node if it is the node's turn.
-func (n *node) bring(ctx context.Context, env *cluster.Env) error {
-	policy := &v1alpha1.EncryptionPolicy{}
-	if err := env.Kube.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyName}, policy); err != nil {
-		return fmt.Errorf("get the policy: %w", err)
+// loadedHash is what the node's API server tells in its metrics.
+func (n *node) loadedHash(context.Context) (string, error) {
+	if !n.server.answers() {
+		return "", errNoAnswer
 	}
-	latest := policy.Status.LatestRevision
-	files := env.Disk()
-	have, err := readManifest(ctx, files)
-	if err != nil {
-		return err
+	if l := n.server.instance.Encryption(); l != nil {
+		return l.Info().Hash, nil
 	}
-	if err := n.bringBack(ctx, env, have, policy.Status.MinSafeRevision); err != nil {
-		return err
-	}
-	if have.Revision >= latest {
-		return nil
-	}
-	if latest < policy.Status.MinSafeRevision {
-		return fmt.Errorf("revision %d: %w", latest, errUnsafe)
-	}
-	if turn, err := n.turn(ctx, env, latest); err != nil || !turn {
-		return err
-	}
-	s := &corev1.Secret{}
-	name := client.ObjectKey{Namespace: Namespace, Name: config.RevisionName(latest)}
-	if err := env.Kube.Get(ctx, name, s); err != nil {
-		return fmt.Errorf("get Secret %s: %w", name, err)
-	}
-	file := fmt.Sprintf("%s/rev-%d/config.json", configDir, latest)
-	if err := replace(ctx, env, file, s.Data[config.Configuration]); err != nil {
-		return err
-	}
-	plugins, err := pluginsOf(s)
-	if err != nil {
-		return err
-	}
-	all, err := json.Marshal(s.Data)
-	if err != nil {
-		return fmt.Errorf("encode the data of Secret %s: %w", name, err)
-	}
-	if err := replace(ctx, env, dataFile(latest), all); err != nil {
-		return err
-	}
-	raw, err := json.Marshal(manifest{Revision: latest, Config: file, Plugins: plugins})
-	if err != nil {
-		return fmt.Errorf("encode the manifest: %w", err)
-	}
-	if err := replace(ctx, env, manifestPath, raw); err != nil {
-		return err
-	}
-	env.Event("roll out", n.name, uint64(latest), fmt.Sprintf("gives its API server revision %d", latest))
-	n.state.learnRaw(s.Data[config.Configuration])
-	n.images = append(n.images, map[string][]byte{file: s.Data[config.Configuration], dataFile(latest): all, manifestPath: raw, "revision": []byte(fmt.Sprint(latest))})
-	n.wake()
-	return nil
+	return "", nil
 }
 
-// dataFile is where a node keeps all that is in the Secret of a revision.
-func dataFile(revision int64) string { return fmt.Sprintf("%s/rev-%d/data.json", configDir, revision) }
-
-// bringBack makes the Secret of the revision that the node runs again, if somebody has
-// deleted it: the copy on the node is as good.
-func (n *node) bringBack(ctx context.Context, env *cluster.Env, have manifest, safe int64) error {
-	if have.Revision == 0 || have.Revision < safe {
-		return nil
-	}
-	s := &corev1.Secret{}
-	s.Namespace, s.Name = Namespace, config.RevisionName(have.Revision)
-	err := env.Kube.Get(ctx, client.ObjectKeyFromObject(s), s)
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	raw, err := env.Disk().ReadFile(ctx, dataFile(have.Revision))
-	if err != nil {
-		return fmt.Errorf("read the data of revision %d: %w", have.Revision, err)
-	}
-	if err := json.Unmarshal(raw, &s.Data); err != nil {
-		return fmt.Errorf("decode the data of revision %d", have.Revision) // the cause may show a key
-	}
-	s.Immutable = ptr.To(true)
-	if err := env.Kube.Create(ctx, s); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("bring back Secret %s: %w", s.Name, err)
-	}
-	return nil
-}
-
-// turn reports whether the node is next: one API server after the other, and the
-// next only when the one before has been ready for a while.
-func (n *node) turn(ctx context.Context, env *cluster.Env, latest int64) (bool, error) {
-	for _, other := range n.state.nodes {
-		if other == n {
-			return true, nil
-		}
-		pod := &corev1.Pod{}
-		err := env.Kube.Get(ctx, client.ObjectKey{Namespace: serverNamespace, Name: other.podName()}, pod)
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
+// pluginsUp asks the plugins of the node how they are.
+func (n *node) pluginsUp(ctx context.Context, env *cluster.Env, keys []uint64) (bool, error) {
+	for _, id := range keys {
+		conn, err := n.node.Sockets().Dial(config.KMSEndpoint(id), kmshealth.StatusTimeout, env.Entropy)
 		if err != nil {
-			return false, fmt.Errorf("get the Pod of the API server on %s: %w", other.name, err)
+			return false, err
 		}
-		ready := false
-		for _, c := range pod.Status.Conditions {
-			ready = ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		}
-		if !ready {
-			delete(n.sawReady, other.name)
-			return false, nil
-		}
-		// Counted in looks: clocks of machines differ.
-		if n.sawReady[other.name]++; n.sawReady[other.name] < minReadyLooks || pod.DeletionTimestamp != nil || pod.Labels[deployer.RevisionLabel] != fmt.Sprint(latest) {
-			return false, nil
+		status, err := channel{conn, env.Clock}.Status(ctx)
+		if err != nil || status.Healthz != "ok" {
+			return false, ctx.Err()
 		}
 	}
 	return true, nil
 }
 
-// wake lets the kubelet notice that the manifest has changed.
-func (n *node) wake() {
-	if n.changed != nil {
-		n.changed.Send()
+// agentFiles is the disk of a node under its agent. It lets the kubelet notice what
+// the agent has written, keeps backups, and ends the agent, or the node, where a
+// scenario says so.
+type agentFiles struct {
+	disk.FS
+	node *node
+	env  *cluster.Env
+}
+
+var _ nodeagent.Files = (*agentFiles)(nil)
+
+// WriteFile implements nodeagent.Files.
+func (f *agentFiles) WriteFile(ctx context.Context, name string, data []byte) error {
+	if strings.HasSuffix(name, "config.json.new") {
+		f.node.state.learnRaw(data)
+	}
+	return f.change(ctx, func() error { return f.FS.WriteFile(ctx, name, data) })
+}
+
+// Sync implements nodeagent.Files.
+func (f *agentFiles) Sync(ctx context.Context, name string) error {
+	return f.change(ctx, func() error { return f.FS.Sync(ctx, name) })
+}
+
+// Rename implements nodeagent.Files.
+func (f *agentFiles) Rename(ctx context.Context, from, to string) error {
+	return f.change(ctx, func() error {
+		err := f.FS.Rename(ctx, from, to)
+		if err == nil {
+			f.node.written(to)
+		}
+		return err
+	})
+}
+
+// Remove implements nodeagent.Files.
+func (f *agentFiles) Remove(ctx context.Context, name string) error {
+	return f.change(ctx, func() error {
+		err := f.FS.Remove(ctx, name)
+		if err == nil {
+			f.node.written(name)
+		}
+		return err
+	})
+}
+
+// SyncDir implements nodeagent.Files.
+func (f *agentFiles) SyncDir(ctx context.Context, dir string) error {
+	return f.change(ctx, func() error { return f.FS.SyncDir(ctx, dir) })
+}
+
+// written lets the kubelet notice a file of the agent.
+func (n *node) written(name string) {
+	n.wrote[name] = true
+	switch {
+	case name == manifestPath:
+		n.wake(n.changed)
+		n.backUp()
+	case path.Dir(name) == path.Dir(manifestPath):
+		n.wake(n.pluginsChanged)
+	case name == revisionFile:
+		n.backUp()
 	}
 }
 
-// replace replaces a file so that a crash leaves the old or the new one whole.
-func replace(ctx context.Context, env *cluster.Env, name string, data []byte) error {
-	files, temp := env.Disk(), name+".new"
-	if old, err := files.ReadFile(ctx, name); err == nil && bytes.Equal(old, data) {
+// wake lets the kubelet notice that something has changed.
+func (n *node) wake(s clock.Signal) {
+	if s != nil {
+		s.Send()
+	}
+}
+
+// mishap is what befalls agents at changes of their disks.
+type mishap struct {
+	rate    engine.Prob
+	machine bool // the node loses power, and not the agent alone dies
+}
+
+// change makes a change of the disk, right before or right after which the agent may
+// die.
+func (f *agentFiles) change(ctx context.Context, do func() error) error {
+	if err := f.mayDie(ctx, "before"); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	return f.mayDie(ctx, "after")
+}
+
+func (f *agentFiles) mayDie(ctx context.Context, when string) error {
+	n, m := f.node, f.node.state.mishap
+	if m.rate == 0 || !n.state.world.Engine().Stream("agent-mishap", n.name).Hit(m.rate) {
 		return nil
 	}
-	for _, do := range []func() error{
-		func() error { return files.WriteFile(ctx, temp, data) },
-		func() error { return files.Sync(ctx, temp) },
-		func() error { return files.Rename(ctx, temp, name) },
-		func() error { return files.SyncDir(ctx, path.Dir(name)) },
-	} {
-		if err := do(); err != nil {
-			return fmt.Errorf("replace %s: %w", name, err)
+	n.state.tell("node", "the agent on %s dies %s it changes its disk", n.name, when)
+	n.state.world.Engine().After(0, func(any) {
+		if m.machine && n.state.up() > 1 {
+			n.node.Restart(time.Minute)
+		} else {
+			n.agent.Crash()
+		}
+	}, nil)
+	return f.env.Clock.Sleep(ctx, time.Hour) // nothing follows
+}
+
+// image is what a backup of a node's disk has: the files of the agent.
+type image struct {
+	revision int64 // the latest at that time
+	files    map[string][]byte
+}
+
+// backUp keeps what is on the disk of the node.
+func (n *node) backUp() {
+	i := image{n.state.policy.Status.LatestRevision, map[string][]byte{}}
+	for name := range n.wrote {
+		if data, err := n.node.Disk().ReadFile(name); err == nil {
+			i.files[name] = data
 		}
 	}
-	return nil
+	n.images = append(n.images, i)
 }
+
+// Files of rollout by reload: the configuration, and the number of its revision.
+const (
+	reloadedFile = nodeagent.DefaultDir + "/live/config.json"
+	revisionFile = nodeagent.DefaultDir + "/live/revision"
+)

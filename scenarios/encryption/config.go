@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/scenarios"
 )
 
@@ -17,6 +18,9 @@ const (
 	serverNamespace = "kube-system"
 )
 
+// reloadMode lets API servers load a file by themselves.
+const reloadMode = string(v1alpha1.AutomaticReload)
+
 var managedName = config.Name(Component)
 
 // Config is what a scenario may say about the system.
@@ -29,6 +33,8 @@ type Config struct {
 
 	UpdatePlugins bool `yaml:"updatePlugins" doc:"Let changes of how a KMS plugin is run reach the plugins of the newest key, with no new key."`
 
+	Rollout string `yaml:"rollout" enum:"StaticPodRevision AutomaticReload" doc:"How revisions reach API servers: by a restart of each, one after the other, or by a file that each loads by itself."`
+
 	Notice scenarios.Span `yaml:"notice" doc:"How long a kubelet takes to notice that the manifest of its API server has changed."`
 	Drain  scenarios.Span `yaml:"drain" doc:"How long an API server that was asked to end goes on answering."`
 	Boot   scenarios.Span `yaml:"boot" doc:"How long an API server takes to start."`
@@ -37,7 +43,8 @@ type Config struct {
 func defaults() Config {
 	return Config{
 		Resources: []string{"secrets"}, Objects: 12, Writes: span(5*time.Second, time.Minute), Controllers: 2, UpdatePlugins: true,
-		Notice: span(0, 20*time.Second), Drain: span(0, 70*time.Second), Boot: span(5*time.Second, 20*time.Second),
+		Rollout: string(v1alpha1.StaticPodRevision),
+		Notice:  span(0, 20*time.Second), Drain: span(0, 70*time.Second), Boot: span(5*time.Second, 20*time.Second),
 	}
 }
 

@@ -183,6 +183,7 @@ func (s *State) revisionChanged(number int64, secret *corev1.Secret, exists bool
 		s.judgePlugins(fmt.Sprintf("revision %d", number), secret)
 	}
 	s.history.revisions[number] = parsed
+	s.numbers[config.FileHash(secret.Data[config.Configuration])] = number
 	s.tell("revision", "revision %d is %s", number, describe(parsed))
 }
 

@@ -35,17 +35,20 @@ type management struct {
 
 // plugin is a KMS plugin on a node.
 type plugin struct {
-	id     uint64
-	kms    v1alpha1.KMS
+	pluginSpec
 	plugin *kms.Plugin
 	vault  *kms.Vault
+
+	// file and pod are the name and the content of the manifest of the plugin's own Pod;
+	// empty if it runs beside the API server.
+	file, pod string
 }
 
 // pluginSpec is what a node knows of a plugin that it is to run.
 type pluginSpec struct {
-	ID         uint64 `json:"id"`
-	Config     string `json:"config"`
-	Credential string `json:"credential"`
+	id         uint64
+	kms        v1alpha1.KMS
+	credential string
 }
 
 // brokenImage begins the names of images that cannot be pulled.
@@ -74,9 +77,12 @@ func pluginsOf(secret *corev1.Secret) ([]pluginSpec, error) {
 		if k.Mode != state.KMS || k.KMS == nil {
 			continue
 		}
-		spec := pluginSpec{ID: k.ID, Config: k.KMS.Plugin}
+		spec := pluginSpec{id: k.ID}
+		if err := json.Unmarshal([]byte(k.KMS.Plugin), &spec.kms); err != nil {
+			return nil, fmt.Errorf("read the configuration of KMS plugin %d: %w", k.ID, err)
+		}
 		for _, ref := range state.References(k.KMS.Secrets) {
-			spec.Credential = string(k.KMS.Secrets[ref].Reveal())
+			spec.credential = string(k.KMS.Secrets[ref].Reveal())
 		}
 		specs = append(specs, spec)
 	}
@@ -85,12 +91,9 @@ func pluginsOf(secret *corev1.Secret) ([]pluginSpec, error) {
 
 // open makes a plugin as its spec says.
 func (s *State) open(spec pluginSpec) (*plugin, error) {
-	p := &plugin{id: spec.ID}
-	if err := json.Unmarshal([]byte(spec.Config), &p.kms); err != nil {
-		return nil, fmt.Errorf("read the configuration of KMS plugin %d: %w", spec.ID, err)
-	}
+	p := &plugin{pluginSpec: spec}
 	if strings.HasPrefix(p.kms.Plugin.Image, brokenImage) {
-		return nil, fmt.Errorf("start KMS plugin %d: %w", spec.ID, errImage)
+		return nil, fmt.Errorf("start KMS plugin %d: %w", spec.id, errImage)
 	}
 	p.vault = s.vault(p.kms.Identity)
 	p.plugin = kms.NewPlugin(p.vault, nil)
@@ -99,29 +102,39 @@ func (s *State) open(spec pluginSpec) (*plugin, error) {
 
 var errImage = errors.New("the image cannot be pulled")
 
-// startPlugins starts the plugins of a node's API server. They are up before it is.
-func (n *node) startPlugins(m manifest) error {
-	n.stopPlugins()
-	for _, spec := range m.Plugins {
+// startPlugins starts the plugins of a Pod. The file is that of its manifest if it is
+// not the API server's.
+func (n *node) startPlugins(file string, m manifest) error {
+	for _, spec := range m.plugins {
 		p, err := n.state.open(spec)
 		if err != nil {
 			return err
+		}
+		if file != "" {
+			p.file, p.pod = file, m.raw
 		}
 		if err := n.node.Sockets().Listen(config.KMSEndpoint(p.id), p.plugin); err != nil {
 			return fmt.Errorf("start KMS plugin %d: %w", p.id, err)
 		}
 		n.plugins = append(n.plugins, p)
-		n.state.behave(n, p, spec.Credential)
+		n.state.behave(n, p)
 	}
+	n.state.changed()
 	return nil
 }
 
-// stopPlugins ends the plugins, after the API server that they are there for.
-func (n *node) stopPlugins() {
-	for _, p := range n.plugins {
+// beside reports whether a plugin runs beside the API server, in its Pod.
+func beside(p *plugin) bool { return p.pod == "" }
+
+// stopPlugins ends some plugins.
+func (n *node) stopPlugins(which func(*plugin) bool) {
+	n.plugins = slices.DeleteFunc(n.plugins, func(p *plugin) bool {
+		if !which(p) {
+			return false
+		}
 		n.node.Sockets().Close(config.KMSEndpoint(p.id))
-	}
-	n.plugins = nil
+		return true
+	})
 }
 
 // anyPlugin stands for all nodes, or all plugins.
@@ -131,8 +144,8 @@ const anyPlugin = "*"
 func faultKey(node, id string) string { return node + "/" + id }
 
 // behave lets a plugin behave as it should now.
-func (s *State) behave(n *node, p *plugin, credential string) {
-	if p.kms.References.Secret != nil && !s.kms.accepted[credential] {
+func (s *State) behave(n *node, p *plugin) {
+	if p.kms.References.Secret != nil && !s.kms.accepted[p.credential] {
 		p.plugin.Behave(kms.Outage(errDenied))
 		return
 	}
@@ -149,8 +162,8 @@ func (s *State) behave(n *node, p *plugin, credential string) {
 // behaveAll lets all plugins behave as they should now.
 func (s *State) behaveAll() {
 	for _, n := range s.nodes {
-		for i, p := range n.plugins {
-			s.behave(n, p, n.running.Plugins[i].Credential)
+		for _, p := range n.plugins {
+			s.behave(n, p)
 		}
 	}
 	s.changed()

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -69,15 +70,12 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 	s.leads(env, elector.Epoch())
 	observed := &observed{Client: env.Kube, state: s, env: env, epoch: elector.Epoch}
 	provider := policyProvider{env}
-	servers := &deployer.StaticPods{
-		Live: env.Kube, Namespace: serverNamespace, Selector: labels.SelectorFromSet(labels.Set{"component": "kube-apiserver"}),
-		ConfigNamespace: Namespace, Nodes: controlPlane(env.Kube), Log: s.logOf(env),
-	}
+	nodes := controlPlane(env, env.Kube).Nodes
 	component := &encryption.Component{
-		Name: Component, Namespace: Namespace, References: References, Provider: provider, Deployer: servers,
+		Name: Component, Namespace: Namespace, References: References, Provider: provider, Deployer: s.deployer(env, nodes),
 		Live: observed, Cached: env.Cache, Clock: env.Clock, Entropy: env.Entropy, Epoch: elector.Epoch,
 		Recorder: recorder{s, env}, Log: s.logOf(env), UpdatePlugins: s.config.UpdatePlugins,
-		Reports: &nodestate.Reports{Live: env.Kube, Nodes: controlPlane(env.Kube)},
+		Reports: &nodestate.Reports{Live: env.Kube, Nodes: nodes},
 	}
 	migrator := migration.New(migration.Config{Live: env.Kube, Kinds: served{s}, Clock: env.Clock, Log: s.logOf(env)})
 	group := env.Clock.NewGroup(ctx)
@@ -86,7 +84,7 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 		encryption.NewKeyController(component), encryption.NewStateController(component),
 		encryption.NewRolloutController(component), encryption.NewMigrationController(component, s.observeMigrator(env, migrator)),
 		encryption.NewPruneController(component), encryption.NewConditionController(component),
-		encryption.NewKEKController(component),
+		encryption.NewKEKController(component), encryption.NewInstancesController(component),
 		encryption.NewKMSPreflightController(component, s.preflightDeployer(env)),
 	}
 	for i := range controllers {
@@ -134,18 +132,18 @@ func (p policyProvider) ShouldRunEncryptionControllers() (bool, error) {
 	return true, nil
 }
 
-// controlPlane lists the nodes that run an API server.
-func controlPlane(live kube.Reader) func(ctx context.Context) ([]string, error) {
-	return func(ctx context.Context) ([]string, error) {
-		nodes := &corev1.NodeList{}
-		if err := live.List(ctx, nodes, client.HasLabels{controlPlaneLabel}); err != nil {
-			return nil, fmt.Errorf("list the nodes of the control plane: %w", err)
+// deployer finds out what API servers run.
+func (s *State) deployer(env *cluster.Env, nodes func(context.Context) ([]string, error)) encryption.Deployer {
+	if s.config.Rollout == reloadMode {
+		return &deployer.Reloading{
+			Live: env.Kube, Clock: env.Clock, IdentitySelector: labels.SelectorFromSet(labels.Set{deployer.IdentityLabel: "kube-apiserver"}),
+			ConfigNamespace: Namespace, Log: s.logOf(env),
+			Scrape: func(ctx context.Context, l *coordinationv1.Lease) (string, error) { return s.scrape(ctx, env, l) },
 		}
-		names := make([]string, len(nodes.Items))
-		for i := range nodes.Items {
-			names[i] = nodes.Items[i].Name
-		}
-		return names, nil
+	}
+	return &deployer.StaticPods{
+		Live: env.Kube, Namespace: serverNamespace, Selector: serverPods(),
+		ConfigNamespace: Namespace, Nodes: nodes, Log: s.logOf(env),
 	}
 }
 

@@ -2,10 +2,7 @@ package encryption
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"time"
 
@@ -18,23 +15,11 @@ import (
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/encryption/deployer"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
-	"github.com/seedbed-sim/seedbed/sim/disk"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // controlPlaneLabel marks the nodes that run an API server.
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
-
-// manifestPath is the file by which a kubelet knows the API server that it runs.
-const manifestPath = "/etc/kubernetes/manifests/kube-apiserver.yaml"
-
-// manifest is what matters of a static Pod's manifest here.
-type manifest struct {
-	Revision int64  `json:"revision"`         // the Pod's label; zero for none
-	Config   string `json:"config,omitempty"` // the file that the flag names
-
-	Plugins []pluginSpec `json:"plugins,omitempty"` // sidecars
-}
 
 // node is a machine of the control plane: a kubelet, and the API server that it
 // runs from a file.
@@ -44,19 +29,22 @@ type node struct {
 	node   *cluster.Node
 	server *server
 
-	process *cluster.Process
-	changed clock.Signal // the manifest
-	noticed *engine.Stream
+	process, agent *cluster.Process
+	changed        clock.Signal // the manifest
+	pluginsChanged clock.Signal // those of plugins
+	noticed        *engine.Stream
 
 	pod     *corev1.Pod // the mirror Pod as the kubelet wrote it last; nil for none
 	running manifest    // of the API server
-	plugins []*plugin   // that run beside it
+	plugins []*plugin   // that run on it
 
-	images   []map[string][]byte // of its disk: the files of each revision, as a backup has them
-	ready    bool                // as the mirror Pod says
-	draining bool
-	sawReady map[string]int // how often its agent saw others ready in a row
-	refused  string         // why the API server does not start
+	wrote      map[string]bool // files of the agent
+	images     []image         // of its disk, one for each revision
+	ready      bool            // as the mirror Pod says
+	draining   bool
+	refused    string    // why the API server does not start
+	identified time.Time // when its API server last said that it is there
+	deaf       bool      // its API server never loads anything anew
 }
 
 func (n *node) podName() string { return "kube-apiserver-" + n.name }
@@ -68,7 +56,7 @@ func (n *node) run(ctx context.Context, env *cluster.Env) {
 	n.changed = env.Clock.NewSignal()
 	files := env.Disk()
 	for first := env.Incarnation == 1; ctx.Err() == nil; first = false {
-		m, err := readManifest(ctx, files)
+		m, err := readManifest(ctx, files, manifestPath)
 		if err == nil {
 			err = n.start(ctx, env, m, first)
 		}
@@ -82,10 +70,10 @@ func (n *node) run(ctx context.Context, env *cluster.Env) {
 			if n.probe(ctx, env) != nil {
 				return
 			}
-			next, err := readManifest(ctx, files)
-			same = err == nil && next.Revision == m.Revision
+			next, err := readManifest(ctx, files, manifestPath)
+			same = err == nil && next.raw == m.raw
 		}
-		n.drain(ctx, env)
+		n.drain(ctx, env, m)
 	}
 }
 
@@ -97,7 +85,10 @@ func (n *node) probe(ctx context.Context, env *cluster.Env) error {
 		if ready := n.server.instance.Readyz() == nil; ready != n.ready {
 			n.setReady(ready)
 		}
-		if n.ready && !n.server.usesKMS() {
+		if n.showsIdentity() {
+			n.identify()
+		}
+		if n.ready && !n.server.usesKMS() && !n.showsIdentity() {
 			if err := n.changed.Wait(ctx); err != nil {
 				return err
 			}
@@ -131,28 +122,35 @@ func (n *node) start(ctx context.Context, env *cluster.Env, m manifest, first bo
 	}
 	n.deletePod()
 	n.createPod(m)
-	if err := n.state.mayStart(ctx, n, m); err != nil {
+	if err := n.pass(ctx, env, m); err != nil {
 		return err
 	}
 	if err := env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Boot))); err != nil {
 		return err
 	}
 	n.running = m
-	if err := n.startPlugins(m); err != nil {
+	n.stopPlugins(beside)
+	if err := n.startPlugins("", m); err != nil {
 		return err
 	}
-	n.server.start(m)
+	n.server.start(m, n.deaf)
 	return nil
 }
 
 // drain lets the API server end: for a while it goes on answering, with what it
 // has loaded, while its Pod is being deleted.
-func (n *node) drain(ctx context.Context, env *cluster.Env) {
+func (n *node) drain(ctx context.Context, env *cluster.Env, m manifest) {
 	n.draining = true
 	n.deletingPod()
+	if m.early {
+		n.stopPlugins(beside)
+		if len(m.plugins) > 0 && n.server.usesKMS() {
+			n.state.breaks(readable, fmt.Errorf("the API server on %s still answers, and its KMS plugins have ended: what they have sealed it cannot read any more", n.name))
+		}
+	}
 	_ = env.Clock.Sleep(ctx, n.noticed.Duration(dist(n.state.config.Drain))) // what is left of it ends with the process
 	n.server.stop()
-	n.stopPlugins()
+	n.stopPlugins(beside)
 	n.draining = false
 	n.deletePod()
 }
@@ -160,7 +158,7 @@ func (n *node) drain(ctx context.Context, env *cluster.Env) {
 // lost runs when the process has ended, be it with its node.
 func (n *node) lost() {
 	n.server.stop()
-	n.stopPlugins()
+	n.stopPlugins(beside)
 	n.draining = false
 	if !n.node.Down() {
 		n.setReady(false)
@@ -187,8 +185,8 @@ func (n *node) createPod(m manifest) {
 		},
 		Spec: corev1.PodSpec{NodeName: n.name, Containers: []corev1.Container{{Name: "kube-apiserver", Image: "registry.k8s.io/kube-apiserver"}}},
 	}
-	if m.Revision > 0 {
-		pod.Labels[deployer.RevisionLabel] = strconv.FormatInt(m.Revision, 10)
+	if m.revision > 0 {
+		pod.Labels[deployer.RevisionLabel] = strconv.FormatInt(m.revision, 10)
 	}
 	n.state.must(n.state.kubelets.Create(background, pod))
 	n.pod = pod
@@ -231,19 +229,3 @@ func (n *node) deletePod() {
 }
 
 var background = context.Background()
-
-// readManifest reads the manifest. A node without one has just been installed.
-func readManifest(ctx context.Context, files disk.FS) (manifest, error) {
-	var m manifest
-	raw, err := files.ReadFile(ctx, manifestPath)
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
-	}
-	if err != nil {
-		return m, fmt.Errorf("read the manifest: %w", err)
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return m, fmt.Errorf("read the manifest: %w", err)
-	}
-	return m, nil
-}

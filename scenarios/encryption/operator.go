@@ -3,7 +3,9 @@ package encryption
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path"
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
+	"github.com/seedbed-sim/seedbed/sim/disk"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
@@ -133,17 +136,25 @@ func (n *node) restore(ago int) (string, error) {
 	if ago >= len(n.images) {
 		return "", nil
 	}
-	image := n.images[len(n.images)-1-ago]
+	before := n.images[len(n.images)-1-ago]
 	n.node.Crash()
 	d := n.node.Disk()
-	for _, name := range slices.Sorted(maps.Keys(image)) {
-		if err := d.WriteFile(name, image[name]); err != nil {
-			return "", fmt.Errorf("restore %s: %w", name, err)
-		}
-		if err := d.Sync(name); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(n.wrote)) {
+		if err := bringTo(d, name, before.files[name]); err != nil {
 			return "", fmt.Errorf("restore %s: %w", name, err)
 		}
 	}
 	n.node.Start()
-	return fmt.Sprintf("restores the disk of %s to revision %s", n.name, image["revision"]), nil
+	return fmt.Sprintf("restores the disk of %s to revision %d", n.name, before.revision), nil
+}
+
+// bringTo makes data the content of a file, for good; nil removes it.
+func bringTo(d *disk.Disk, name string, data []byte) error {
+	if data == nil {
+		if err := d.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return d.SyncDir(path.Dir(name))
+	}
+	return errors.Join(d.WriteFile(name, data), d.Sync(name), d.SyncDir(path.Dir(name)))
 }

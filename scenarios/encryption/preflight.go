@@ -241,7 +241,7 @@ func (s *State) check(ctx context.Context, env *cluster.Env, n *node, run *check
 		return // the kubelet could not mount it; the Pod fails
 	}
 	run.data = candidateOf(given)
-	plugins, err := s.beside(env, n, given, run)
+	plugins, err := s.tried(env, n, given, run)
 	if err != nil {
 		run.fault = checkNotPulled
 		return
@@ -292,8 +292,8 @@ func retry(ctx context.Context, env *cluster.Env, do func() error) (err error) {
 	return err
 }
 
-// beside are the plugins that run in the Pod, the newest first.
-func (s *State) beside(env *cluster.Env, n *node, given *corev1.Secret, run *checkRun) ([]service.Service, error) {
+// tried are the plugins that run in the Pod, the newest first.
+func (s *State) tried(env *cluster.Env, n *node, given *corev1.Secret, run *checkRun) ([]service.Service, error) {
 	specs, err := pluginsOf(given)
 	if err != nil {
 		return nil, err
@@ -305,7 +305,7 @@ func (s *State) beside(env *cluster.Env, n *node, given *corev1.Secret, run *che
 			return nil, err
 		}
 		p.plugin = kms.NewPlugin(p.vault, env.Clock)
-		s.behave(n, p, spec.Credential)
+		s.behave(n, p)
 		if i > 0 && run.fault == checkCoexistence {
 			p.plugin.Behave(kms.Outage(errPort))
 		}

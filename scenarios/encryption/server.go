@@ -31,10 +31,10 @@ func (v *server) answers() bool { return !v.instance.Down() }
 func (v *server) loaded() state.State { return v.seen.loaded }
 
 // start starts the process with a revision. It answers some time later, if it can load
-// the configuration.
-func (v *server) start(m manifest) {
-	v.revision = m.Revision
-	v.instance.SetEncryption(cluster.EncryptionFlags{ProviderConfig: m.Config, Watched: true})
+// the configuration. One that is deaf never loads anything anew.
+func (v *server) start(m manifest, deaf bool) {
+	v.revision = m.revision
+	v.instance.SetEncryption(cluster.EncryptionFlags{ProviderConfig: m.config, AutomaticReload: m.reload && !deaf, Watched: true})
 	v.instance.Start()
 }
 

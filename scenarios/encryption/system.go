@@ -1,7 +1,6 @@
 package encryption
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,9 +47,11 @@ type State struct {
 	count          counts
 	syncs          map[string]*syncs
 	leadsSince     time.Duration
-	busy, differed time.Duration // when there was last something to do, and when API servers changed last
-	watchesRest    bool          // somebody looks at busy
-	leader         string        // the process that leads, as far as it knows
+	busy, differed time.Duration    // when there was last something to do, and when API servers changed last
+	watchesRest    bool             // somebody looks at busy
+	mishap         mishap           // of agents
+	numbers        map[string]int64 // the revisions that the hashes in configs are of
+	leader         string           // the process that leads, as far as it knows
 }
 
 // System returns the system for registration.
@@ -94,6 +95,9 @@ func processes(c Config, shape scenarios.Cluster) []string {
 	nodes := shape.NodeNames()
 	for _, n := range nodes {
 		names = append(names, n+"/kube-apiserver", n+"/kms-health", n+"/agent")
+		if c.Rollout == reloadMode {
+			names = append(names, n+"/kms-plugins")
+		}
 	}
 	for i := range c.Controllers {
 		names = append(names, fmt.Sprintf("%s/controller-%d", nodes[i%len(nodes)], i))
@@ -106,7 +110,7 @@ func build(w *scenarios.World, c Config) (*State, error) {
 		world: w, config: c, byName: map[string]*node{}, runs: map[schema.GroupResource]*seenRun{},
 		uniform: map[schema.GroupResource]uniform{}, breaches: map[string]error{}, syncs: map[string]*syncs{},
 		kms:     management{vaults: map[string]*kms.Vault{}, accepted: map[string]bool{}, faults: map[string]kms.Behaviour{}},
-		configs: map[string]state.State{}, inventories: map[schema.GroupResource]*inventory{},
+		configs: map[string]state.State{}, inventories: map[schema.GroupResource]*inventory{}, numbers: map[string]int64{},
 	}
 	for _, r := range c.Resources {
 		s.resources = append(s.resources, schema.ParseGroupResource(r))
@@ -150,7 +154,8 @@ func (s *State) ghost(name string) *apiserver.Server {
 
 // addNode makes a machine a node of the control plane.
 func (s *State) addNode(m *cluster.Node, instance *cluster.Instance) {
-	n := &node{state: s, name: m.Name(), node: m, noticed: s.world.Engine().Stream("kubelet", m.Name())}
+	n := &node{state: s, name: m.Name(), node: m, noticed: s.world.Engine().Stream("kubelet", m.Name()), wrote: map[string]bool{manifestPath: true}}
+	s.must(bringTo(m.Disk(), manifestPath, []byte(installed)))
 	n.server = &server{state: s, instance: instance}
 	instance.Place(m)
 	s.nodes, s.byName[n.name] = append(s.nodes, n), n
@@ -171,6 +176,7 @@ func (s *State) furnish() error {
 		}
 	}
 	policy := &v1alpha1.EncryptionPolicy{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyName}}
+	policy.Spec.Rollout.Mode = v1alpha1.RolloutMode(s.config.Rollout)
 	for _, gr := range s.resources {
 		policy.Spec.Resources = append(policy.Spec.Resources, v1alpha1.Resource(gr))
 	}
@@ -186,8 +192,11 @@ func (s *State) deploy() {
 		n.createPod(manifest{})
 		n.setReady(true)
 		n.process = n.node.Process(cluster.ProcessSpec{Name: "kube-apiserver", Main: n.run, User: user("system:node:" + n.name), Restart: cluster.Restart{Delay: 5 * time.Second}})
-		n.node.Process(cluster.ProcessSpec{Name: "kms-health", Main: n.runHealth, User: user("system:serviceaccount:seedbed-encryption:agent")})
-		n.node.Process(cluster.ProcessSpec{Name: "agent", Main: n.runAgent, User: user("system:serviceaccount:seedbed-encryption:agent")})
+		n.node.Process(cluster.ProcessSpec{Name: "kms-health", Main: n.runHealth, User: user(agentUser)})
+		n.agent = n.node.Process(cluster.ProcessSpec{Name: "agent", Main: n.runAgent, User: user(agentUser), Restart: cluster.Restart{Delay: 5 * time.Second}})
+		if s.config.Rollout == reloadMode {
+			n.node.Process(cluster.ProcessSpec{Name: "kms-plugins", Main: n.runPlugins, User: user("system:node:" + n.name)})
+		}
 	}
 	s.world.Cluster.Deploy(cluster.WorkloadSpec{
 		Kind: cluster.Deployment, Name: "controller", Replicas: s.config.Controllers, Main: s.runController, User: user(controllersUser), Restart: leaderRestart,
@@ -208,22 +217,4 @@ func dist(s scenarios.Span) engine.Dist {
 		return engine.Constant(s.Min)
 	}
 	return engine.Dist{Min: s.Min, Max: s.Max}
-}
-
-// mayStart is the check that stands before the API server of a static Pod: it
-// refuses a revision that is older than the first that is safe. If no API server
-// answers, there is nobody to ask, and somebody has to begin.
-func (s *State) mayStart(_ context.Context, n *node, m manifest) error {
-	policy := &v1alpha1.EncryptionPolicy{}
-	err := s.operator.Get(background, client.ObjectKey{Name: v1alpha1.PolicyName}, policy)
-	if errors.Is(err, errNoServer) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("get the policy: %w", err)
-	}
-	if m.Revision < policy.Status.MinSafeRevision {
-		return fmt.Errorf("revision %d on %s: %w, %d", m.Revision, n.name, errUnsafe, policy.Status.MinSafeRevision)
-	}
-	return nil
 }

@@ -84,7 +84,7 @@ func view(s *State) View {
 	}
 	for i, n := range s.nodes {
 		r := find(n.server.loaded(), s.resources[0])
-		sv := ServerView{Node: n.name, Answers: n.server.answers(), Draining: n.draining, Revision: int(n.server.revision), Refused: n.refused, Read: []int{}}
+		sv := ServerView{Node: n.name, Answers: n.server.answers(), Draining: n.draining, Revision: int(s.revisionOn(n)), Refused: n.refused, Read: []int{}}
 		if r.HasWriteKey() {
 			sv.Write = int(r.Write.ID)
 		}
@@ -92,7 +92,7 @@ func view(s *State) View {
 			sv.Read = append(sv.Read, int(k.ID))
 		}
 		v.Servers[i] = sv
-		v.Converged = v.Converged && sv.Answers && !sv.Draining && n.ready && n.server.revision == s.nodes[0].server.revision
+		v.Converged = v.Converged && sv.Answers && !sv.Draining && n.ready && n.server.seen.hash == s.nodes[0].server.seen.hash && n.server.revision == s.nodes[0].server.revision
 	}
 	s.viewConditions(&v)
 	keks := map[string]bool{}
@@ -132,4 +132,12 @@ func (s *State) viewConditions(v *View) {
 			v.Passed++
 		}
 	}
+}
+
+// revisionOn is the revision that the API server of a node has loaded.
+func (s *State) revisionOn(n *node) int64 {
+	if s.config.Rollout == reloadMode {
+		return s.numbers[n.server.seen.hash]
+	}
+	return n.server.revision
 }
