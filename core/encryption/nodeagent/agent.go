@@ -94,6 +94,11 @@ type Agent struct {
 	// so that plugins of keys that are not in it may soon go.
 	spare     time.Time
 	spareHash string
+
+	// server is what was last read from the manifest of the API server, serverRaw its
+	// text.
+	server    *corev1.Pod
+	serverRaw []byte
 }
 
 // New returns an agent that does nothing until its controller is driven.
@@ -200,7 +205,7 @@ func (a *Agent) look(ctx context.Context) (*sight, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get EncryptionPolicy %s: %w", v1alpha1.PolicyName, err)
 	}
-	if s.server, err = a.readManifest(ctx, a.cfg.Manifest); err != nil {
+	if s.server, err = a.readServer(ctx); err != nil {
 		return nil, err
 	}
 	if s.onDisk, err = s.server.revision(); err != nil {

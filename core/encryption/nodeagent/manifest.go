@@ -40,7 +40,10 @@ var (
 	errLabel      = errors.New("its label " + RevisionLabel + " is no number")
 )
 
-func (a *Agent) readManifest(ctx context.Context, name string) (*manifest, error) {
+// readServer reads the manifest of the API server, which nobody may change who is given
+// it. It is decoded when it has changed.
+func (a *Agent) readServer(ctx context.Context) (*manifest, error) {
+	name := a.cfg.Manifest
 	raw, err := a.read(ctx, name)
 	if err != nil {
 		return nil, err
@@ -48,11 +51,14 @@ func (a *Agent) readManifest(ctx context.Context, name string) (*manifest, error
 	if raw == nil {
 		return nil, fmt.Errorf("read manifest %s: %w", name, errNoManifest)
 	}
-	m := &manifest{name: name, pod: &corev1.Pod{}}
-	if err := yaml.Unmarshal(raw, m.pod); err != nil {
-		return nil, fmt.Errorf("decode manifest %s: %w", name, err)
+	if a.server == nil || !bytes.Equal(raw, a.serverRaw) {
+		pod := &corev1.Pod{}
+		if err := yaml.Unmarshal(raw, pod); err != nil {
+			return nil, fmt.Errorf("decode manifest %s: %w", name, err)
+		}
+		a.server, a.serverRaw = pod, raw
 	}
-	return m, nil
+	return &manifest{name: name, pod: a.server}, nil
 }
 
 // revision is the one that the manifest asks for; zero for none.
