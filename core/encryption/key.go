@@ -35,8 +35,10 @@ const (
 // none before the cycle of the last is over.
 //
 // Ours: a key whose KMS plugin is dead for [PluginPatience] is given up before its
-// cycle is over, if the policy wants another. Ids are never used again, not even those of Secrets that hold no key or are
-// gone; the policy's status remembers the highest.
+// cycle is over, if the policy wants another. While there is a key that State has not
+// taken up yet, none is made, whatever is missing. Ids are never used again, not even
+// those of Secrets that hold no key or are gone; the policy's status remembers the
+// highest.
 func NewKeyController(c *Component) kube.Controller {
 	k := &keyController{Component: c}
 	r := &reconciler{Component: c, name: "EncryptionKey", degraded: v1alpha1.KeyDegraded, sync: k.sync}
@@ -137,7 +139,7 @@ func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted stat
 		if v.leaves(r.GroupResource) {
 			continue
 		}
-		reason, err := need{wanted, policy, k.Clock.Now(), v.grs, dead, v.current}.newKey(r)
+		reason, err := need{wanted, policy, k.Clock.Now(), v.grs, dead, v.current, v.newest()}.newKey(r)
 		if err != nil {
 			return "", err
 		}
@@ -164,10 +166,22 @@ type need struct {
 
 	// running is what API servers run: old keys count until they run without them.
 	running state.State
+
+	// newest is the Secret of the newest key; nil if there is no key.
+	newest *storedKey
+}
+
+// awaited reports whether there is a key that a resource is yet to be read with: its
+// cycle has not even begun, since steps of other resources come first.
+func (n need) awaited(r *state.Resource) bool {
+	return n.newest != nil && (len(r.Read) == 0 || n.newest.key.ID > r.Read[0].ID)
 }
 
 // newKey returns why a resource needs a new key; empty if it does not.
 func (n need) newKey(r *state.Resource) (string, error) {
+	if n.awaited(r) {
+		return "", nil
+	}
 	if len(r.Read) == 0 {
 		if n.wanted == state.Identity {
 			return "", nil

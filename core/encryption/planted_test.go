@@ -40,6 +40,7 @@ var plantedBugs = []planted{
 	{bug: "old keys are dropped before all is migrated", file: "state/desired.go", old: "!write.Migrated.HasAll(next.Resources())", with: "false", test: "TestNoStepIsUnsafe"},
 	{bug: "keys are dropped that are still needed", file: "state/desired.go", old: "keys[:min(i+2, len(keys))]", with: "keys[:i+1]", kind: "[]Key", test: "TestRetained"},
 	{bug: "ids are used again", file: "key.go", old: "uint64(out.highestKey) + 1", with: "v.highestID() + 1", kind: "uint64", test: "TestIDsAreNotUsedAgain"},
+	{bug: "a key is made while the last is awaited", file: "key.go", old: "n.awaited(r)", with: "false", test: "TestNoKeyWhileTheLastIsAwaited"},
 	{bug: "a leader of before writes over a later one", file: "managed.go", old: "before > epoch", with: "false", test: "TestAPausedLeader"},
 	{bug: "keys are pruned by name", file: "prune.go", old: "client.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion}", with: "client.Preconditions{}", kind: "client.Preconditions", test: "TestOnlyWhatWasLookedAtIsPruned"},
 	{bug: "keys of stored revisions are pruned", file: "prune.go", old: "append(used, on.ReadKeys()...)", with: "used", kind: "[]state.Key", test: "TestPrune"},
