@@ -24,6 +24,7 @@ type call struct {
 	creating   bool             // by a request that is no create
 	raw        bool             // what is written is not as it is read
 	uncoerced  bool             // what is written is as it was applied
+	unique     bool             // the body of the apply has no key twice
 	ruled      bool             // rules is filled in
 	rules      registry.Context // what the rules of the kind may know
 	hear       func(string)     // warn, bound

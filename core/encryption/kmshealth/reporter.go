@@ -57,7 +57,12 @@ type Config struct {
 }
 
 // Reporter reports.
-type Reporter struct{ cfg Config }
+type Reporter struct {
+	cfg Config
+
+	// none says that the last report was that there are no plugins.
+	none bool
+}
 
 // New returns a Reporter that does nothing until Run is called.
 func New(cfg Config) *Reporter { return &Reporter{cfg: cfg} }
@@ -89,7 +94,8 @@ func (r *Reporter) interval() time.Duration {
 	return Interval + time.Duration(share*Jitter*float64(Interval))
 }
 
-// Report asks all plugins at once, and reports.
+// Report asks all plugins at once, and reports. That there are none is reported once:
+// nothing of such a report grows old.
 func (r *Reporter) Report(ctx context.Context) error {
 	plugins, err := r.cfg.Plugins(ctx)
 	if err != nil {
@@ -105,6 +111,9 @@ func (r *Reporter) Report(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("probe the KMS plugins of node %s: %w", r.cfg.Node, err)
 	}
+	if r.none && len(health) == 0 {
+		return nil
+	}
 	forms := make([]any, len(health))
 	for i := range health {
 		if forms[i], err = runtime.DefaultUnstructuredConverter.ToUnstructured(&health[i]); err != nil {
@@ -113,7 +122,11 @@ func (r *Reporter) Report(ctx context.Context) error {
 	}
 	ctx, cancel := r.cfg.Clock.WithTimeout(ctx, WriteTimeout)
 	defer cancel()
-	return nodestate.Apply(ctx, r.cfg.Live, r.cfg.Node, Manager(r.cfg.Node), map[string]any{"plugins": forms})
+	if err := nodestate.Apply(ctx, r.cfg.Live, r.cfg.Node, Manager(r.cfg.Node), map[string]any{"plugins": forms}); err != nil {
+		return err
+	}
+	r.none = len(health) == 0
+	return nil
 }
 
 var errNoKeyID = errors.New("it gives its key no id that API servers take")

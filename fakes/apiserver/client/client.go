@@ -55,6 +55,7 @@ type Client struct {
 	userAgent string
 	noFields  bool
 	warn      func(text string)
+	converted conversions
 }
 
 var _ client.WithWatch = (*Client)(nil)

@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"reflect"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +36,7 @@ func (c *Client) into(dst client.Object, src apiserver.Object, shared bool) erro
 		move(dst, src)
 		return nil
 	}
-	return convert(dst, src)
+	return c.convert(dst, src, shared)
 }
 
 // move makes *dst the struct that src points to. Nothing is copied that src
@@ -74,18 +75,62 @@ func intoMetadata(dst *metav1.ObjectMeta, src apiserver.Object) {
 	partial.ObjectMeta.DeepCopyInto(dst)
 }
 
-// convert fills a Go type from an object that is stored in another form. Both
-// ways of conversion make everything anew, so nothing of src is kept.
-func convert(dst client.Object, src apiserver.Object) error {
+// convert fills a Go type from an object that is stored in another form. A shared src
+// never changes, so what became of it is kept for the next time.
+func (c *Client) convert(dst client.Object, src apiserver.Object, shared bool) error {
 	u, ok := src.(*unstructured.Unstructured)
 	if !ok {
 		return fmt.Errorf("the server's %T %q cannot be returned as a %T", src, src.GetName(), dst)
 	}
+	key := conversion{u, reflect.TypeOf(dst)}
+	if shared {
+		if known := c.converted.get(key); known != nil {
+			move(dst, known.DeepCopyObject())
+			return nil
+		}
+	}
+	// It makes everything anew, so nothing of src is kept.
 	reflect.ValueOf(dst).Elem().SetZero()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, dst); err != nil {
 		return fmt.Errorf("convert %s %q to %T: %w", u.GetKind(), u.GetName(), dst, err)
 	}
+	if shared {
+		c.converted.put(key, dst.DeepCopyObject())
+	}
 	return nil
+}
+
+// conversion is one object of a server as one Go type.
+type conversion struct {
+	src *unstructured.Unstructured
+	dst reflect.Type
+}
+
+// conversions are the latest: programs read the same object again and again.
+type conversions struct {
+	mu    sync.Mutex
+	known map[conversion]runtime.Object
+}
+
+// conversionsMax bounds what a client remembers.
+const conversionsMax = 64
+
+func (c *conversions) get(key conversion) runtime.Object {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[key]
+}
+
+func (c *conversions) put(key conversion, made runtime.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = map[conversion]runtime.Object{}
+	}
+	if len(c.known) >= conversionsMax {
+		clear(c.known)
+	}
+	c.known[key] = made
 }
 
 // keepKind restores what dst said about its kind before a call. A real client

@@ -141,7 +141,7 @@ func (c *Client) intoTypedList(list client.ObjectList, items []apiserver.Object,
 	slice := reflect.MakeSlice(field.Type(), len(items), len(items))
 	same := true
 	for i, src := range items {
-		shared, err := c.layOut(slice.Index(i), src)
+		shared, err := c.layOut(slice.Index(i), src, copyItems)
 		if err != nil {
 			return err
 		}
@@ -158,9 +158,9 @@ func (c *Client) intoTypedList(list client.ObjectList, items []apiserver.Object,
 	return nil
 }
 
-// layOut puts src into one element, a struct or a pointer to one. It reports
-// whether the element now shares memory with src.
-func (c *Client) layOut(element reflect.Value, src apiserver.Object) (bool, error) {
+// layOut puts src, which never changes if it is frozen, into one element, a struct or a
+// pointer to one. It reports whether the element now shares memory with src.
+func (c *Client) layOut(element reflect.Value, src apiserver.Object, frozen bool) (bool, error) {
 	value := reflect.ValueOf(src)
 	switch {
 	case value.Type() == element.Type(): // a list of pointers
@@ -179,5 +179,5 @@ func (c *Client) layOut(element reflect.Value, src apiserver.Object) (bool, erro
 	if !ok {
 		return false, fmt.Errorf("%s is no API object", element.Type())
 	}
-	return false, convert(dst, src)
+	return false, c.convert(dst, src, frozen)
 }
