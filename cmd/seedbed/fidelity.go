@@ -28,7 +28,7 @@ func (a *app) fidelityCommand() *cobra.Command {
 			return unknownCommand(cmd, args[0])
 		},
 	}
-	cmd.AddCommand(a.casesCommand(), a.randomCommand())
+	cmd.AddCommand(a.casesCommand(), a.randomCommand(), a.recordCommand())
 	return cmd
 }
 
@@ -144,6 +144,10 @@ func runCase(ctx context.Context, s server, c *conformance.Case) *conformance.Re
 
 // readCases reads files, and those of folders.
 func readCases(paths []string) ([]*conformance.Case, error) {
+	return readFiles(paths, conformance.LoadFiles)
+}
+
+func readFiles(paths []string, load func([]string) ([]*conformance.Case, error)) ([]*conformance.Case, error) {
 	if len(paths) == 0 {
 		return nil, badInput("which cases? give case files, or folders of them")
 	}
@@ -164,7 +168,7 @@ func readCases(paths []string) ([]*conformance.Case, error) {
 		files = append(files, found...)
 	}
 	slices.Sort(files)
-	cases, err := conformance.LoadFiles(slices.Compact(files))
+	cases, err := load(slices.Compact(files))
 	var mistakes conformance.Mistakes
 	if errors.As(err, &mistakes) {
 		return nil, badInput("%v\nseedbed: %s; nothing was run", mistakes, scenarios.Count(len(mistakes), "mistake"))

@@ -88,6 +88,8 @@ func (f *randomFlags) check() error {
 
 func (a *app) random(ctx context.Context, f *randomFlags) error {
 	reality := f.server.open()
+	// Thousands of sequences have more services at a time than a /24 has addresses.
+	reality.options = []string{"--service-cluster-ip-range=10.0.0.0/16"}
 	defer func() {
 		if err := reality.close(); err != nil {
 			fmt.Fprintf(a.err, "seedbed: %v\n", err)
@@ -130,14 +132,18 @@ func (a *app) random(ctx context.Context, f *randomFlags) error {
 
 // write keeps a divergence as a case file.
 func (f *randomFlags) write(seed int, d *fidelity.Divergence) (string, error) {
-	c := fidelity.CaseOf(seed, d)
+	return writeCase(f.cases, fidelity.CaseOf(seed, d))
+}
+
+// writeCase writes a case into a folder, which is made if it is not there.
+func writeCase(folder string, c *conformance.Case) (string, error) {
 	text, err := conformance.Format(c)
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(f.cases, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
-	file := filepath.Join(f.cases, c.Name+".yaml")
+	file := filepath.Join(folder, c.Name+".yaml")
 	return file, os.WriteFile(file, text, 0o644)
 }

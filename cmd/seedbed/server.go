@@ -118,6 +118,7 @@ func (f *serverFlags) open() *realServer {
 type realServer struct {
 	flags    *serverFlags
 	webhooks *fidelity.WebhookServer
+	options  []string // of a kube-apiserver that is started
 	runs     atomic.Int64
 
 	mu      sync.Mutex
@@ -153,7 +154,7 @@ func (s *realServer) started(ctx context.Context, t *conformance.Target, c *conf
 	server, ok := s.servers[c.Full()]
 	if !ok {
 		var err error
-		if server, err = testenv.Start(ctx, testenv.Options{Controllers: c.Full(), Programs: s.flags.programs()}); err != nil {
+		if server, err = testenv.Start(ctx, testenv.Options{Controllers: c.Full(), Programs: s.flags.programs(), Flags: s.options}); err != nil {
 			return err
 		}
 		s.servers[c.Full()] = server

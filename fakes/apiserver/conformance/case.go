@@ -73,6 +73,9 @@ type Step struct {
 	Expect *Expect  `json:"expect"`
 }
 
+// silent tells that a step has no answer.
+func (s *Step) silent() bool { return s.Verb == "sleep" || s.Verb == "compact" || s.Verb == "restart" }
+
 // Until repeats a call until its answer has Code (if not zero) and the value at
 // Path (if not empty) contains Value.
 type Until struct {
@@ -115,7 +118,13 @@ func Load(dir string) ([]*Case, error) {
 
 // LoadFiles reads cases, in the order of their files' names. The error is
 // [Mistakes] if files could be read but not understood.
-func LoadFiles(files []string) ([]*Case, error) {
+func LoadFiles(files []string) ([]*Case, error) { return loadFiles(files, false) }
+
+// LoadQuestions reads cases as [LoadFiles] does, but their steps need no
+// expectations: they are still to be recorded, see [Ask].
+func LoadQuestions(files []string) ([]*Case, error) { return loadFiles(files, true) }
+
+func loadFiles(files []string, questions bool) ([]*Case, error) {
 	var mistakes Mistakes
 	cases := make([]*Case, 0, len(files))
 	for _, file := range slices.Sorted(slices.Values(files)) {
@@ -123,7 +132,7 @@ func LoadFiles(files []string) ([]*Case, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read case: %w", err)
 		}
-		c, err := Parse(file, data)
+		c, err := parse(file, data, questions)
 		var wrong Mistakes
 		switch {
 		case errors.As(err, &wrong):
@@ -141,7 +150,10 @@ func LoadFiles(files []string) ([]*Case, error) {
 
 // Parse decodes one case, strictly, and checks that every step can be run. File
 // is only its name. The error is [Mistakes].
-func Parse(file string, data []byte) (*Case, error) {
+func Parse(file string, data []byte) (*Case, error) { return parse(file, data, false) }
+
+// parse lets questions go without an answer.
+func parse(file string, data []byte, questions bool) (*Case, error) {
 	c := &Case{}
 	src, err := readSource(file, data, c)
 	if err != nil {
@@ -154,6 +166,7 @@ func Parse(file string, data []byte) (*Case, error) {
 	if err := yaml.UnmarshalStrict(data, c, func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }); err != nil {
 		return nil, Mistakes{syntaxMistake(file, err)}
 	}
+	src.questions = questions
 	if src.check(c); len(src.mistakes) > 0 {
 		return nil, src.mistakes
 	}

@@ -78,10 +78,17 @@ func (cv *Conversation) Close(ctx context.Context) {
 	cv.run.close(ctx)
 }
 
-// freeServices deletes the services of the case's namespace: nothing else gives
+// freeServices deletes the services of the case's namespaces: nothing else gives
 // their addresses back where no controller empties namespaces.
 func (cv *Conversation) freeServices(ctx context.Context) {
-	path := "/api/v1/namespaces/" + cv.run.scope.vars["ns"] + "/services"
+	cv.freeServicesOf(ctx, "ns")
+	if cv.run.c.mentions("${ns2}") {
+		cv.freeServicesOf(ctx, "ns2")
+	}
+}
+
+func (cv *Conversation) freeServicesOf(ctx context.Context, namespace string) {
+	path := "/api/v1/namespaces/" + cv.run.scope.vars[namespace] + "/services"
 	list, err := cv.run.simple(ctx, http.MethodGet, path, "")
 	if err != nil {
 		return

@@ -47,9 +47,10 @@ func (ms Mistakes) Error() string {
 // source is a case file as it is written: where its fields are, and what has
 // been found wrong.
 type source struct {
-	file     string
-	lines    map[string]int // by field
-	mistakes Mistakes
+	file      string
+	lines     map[string]int // by field
+	questions bool           // steps need no expectations
+	mistakes  Mistakes
 }
 
 // readSource compares the outline of a document with the type it is meant for.
