@@ -80,7 +80,10 @@ func (c *call) openWatch() (*Watch, error) {
 	case asked != nil && *asked:
 		q.Initial, q.Mark, q.Fresh = true, c.req.AllowWatchBookmarks, from == 0 && c.req.ResourceVersion == ""
 		if visible := c.view.Seen(c.ep.table); from > visible {
-			return nil, errTooLarge(from, visible)
+			status := errTooLarge(from, visible).(*apierrors.StatusError).Status()
+			w.pending = []Event{{Type: watch.Error, Status: &status}}
+			c.Server.track(w)
+			return w, nil
 		}
 	case asked != nil: // explicitly none: from now on
 		if from == 0 {

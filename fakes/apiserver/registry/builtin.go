@@ -19,7 +19,7 @@ func Builtin() []*Kind {
 		bindings, componentStatuses,
 		admissionPolicies, admissionPolicyBindings, signingRequests,
 		resourceClaims, resourceClaimTemplates, deviceClasses, resourceSlices,
-		storageCapacities, volumeAttributesClasses,
+		storageCapacities, volumeAttributesClasses, storageMigrations,
 	}
 	kinds = append(kinds, refused()...)
 	out := make([]*Kind, len(kinds))

@@ -18,7 +18,7 @@ func (k *Kind) Unowned(subresource string) fieldpath.Filter {
 		add("status")
 	case subresource != "status":
 		return nil
-	case k.Custom, k.GroupKind() == volumeAttachmentKind:
+	case k.Custom, k.GroupKind() == volumeAttachmentKind, k.GroupKind() == storageMigrationKind:
 		add("metadata")
 		add("spec")
 	case k.GroupKind() == podKind:
@@ -36,5 +36,6 @@ func (k *Kind) Unowned(subresource string) fieldpath.Filter {
 
 var (
 	podKind              = schema.GroupKind{Kind: "Pod"}
+	storageMigrationKind = schema.GroupKind{Group: "storagemigration.k8s.io", Kind: "StorageVersionMigration"}
 	volumeAttachmentKind = schema.GroupKind{Group: "storage.k8s.io", Kind: "VolumeAttachment"}
 )

@@ -6,7 +6,6 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -27,6 +26,5 @@ func refused() []*Kind {
 	add(cluster, networkingv1.SchemeGroupVersion, "IPAddress", "ipaddresses")
 	add(cluster, networkingv1.SchemeGroupVersion, "ServiceCIDR", "servicecidrs")
 	add(cluster, resourcev1.SchemeGroupVersion, "DeviceTaintRule", "devicetaintrules")
-	add(cluster, storagemigrationv1.SchemeGroupVersion, "StorageVersionMigration", "storageversionmigrations")
 	return out
 }

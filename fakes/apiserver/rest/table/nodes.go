@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func (t tables) addNodes() {
@@ -33,6 +35,21 @@ func (t tables) addNodes() {
 	), func(o *schedulingv1.PriorityClass, now time.Time) []any {
 		return []any{o.Name, int64(o.Value), o.GlobalDefault, age(o, now), orPointer(o.PreemptionPolicy, "")}
 	})
+	add(t, storagemigrationv1.SchemeGroupVersion.Group, "StorageVersionMigration",
+		head(col("Resource", "GroupResource to migrate"), col("Status", "Status of the migration")), migrationRow)
+}
+
+func migrationRow(o *storagemigrationv1.StorageVersionMigration, _ time.Time) []any {
+	status := "Unknown"
+	for _, c := range o.Status.Conditions {
+		switch storagemigrationv1.MigrationConditionType(c.Type) {
+		case storagemigrationv1.MigrationRunning, storagemigrationv1.MigrationFailed, storagemigrationv1.MigrationSucceeded:
+			if c.Status == metav1.ConditionTrue {
+				status = c.Type
+			}
+		}
+	}
+	return []any{o.Name, (&metav1.GroupResource{Group: o.Spec.Resource.Group, Resource: o.Spec.Resource.Resource}).String(), status}
 }
 
 func nodeRow(o *corev1.Node, now time.Time) []any {
