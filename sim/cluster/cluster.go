@@ -34,20 +34,21 @@ type Cluster struct {
 	visitors      []*Visitor
 	agents        *agents // nil without Config.Agents
 
-	faults   faults
-	net      *network.Network
-	cuts     map[link]int
-	bad      []*Fault // network faults in force
-	spoilt   []*diskFault
-	kinds    map[reflect.Type]*kind
-	lists    map[reflect.Type]*kind
-	rawKinds map[schema.GroupVersionKind]*kind
-	keys     *keyTable
-	full     bool // the trace keeps its records
-	written  []Write
-	freeReq  *request
-	freeDel  *delivery
-	spareDel int
+	faults    faults
+	net       *network.Network
+	cuts      map[link]int
+	bad       []*Fault // network faults in force
+	spoilt    []*diskFault
+	kinds     map[reflect.Type]*kind
+	lists     map[reflect.Type]*kind
+	rawKinds  map[schema.GroupVersionKind]*kind
+	keys      *keyTable
+	full      bool       // the trace keeps its records
+	chronicle *chronicle // nil unless it does
+	written   []Write
+	freeReq   *request
+	freeDel   *delivery
+	spareDel  int
 
 	serving  *Process // whose request an API server carries out right now
 	refusals []Refusal
@@ -104,6 +105,7 @@ func New(cfg Config) *Cluster {
 	}
 	c.begin(cfg.Profile)
 	c.startControllers()
+	c.startChronicle()
 	return c
 }
 

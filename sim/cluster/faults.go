@@ -14,6 +14,7 @@ type faults struct {
 	started int
 	ceased  bool
 	strikes map[string]int // by kind
+	spans   uint64         // begun, for the trace
 }
 
 // activeFault is a Fault that may strike now.
@@ -22,6 +23,7 @@ type activeFault struct {
 	kind    *FaultKind
 	id      int
 	slot    int
+	span    uint64 // its number in the trace
 	tick    engine.Timer
 	due     engine.Timer // of a stroke within the present period
 	stopped bool
@@ -32,12 +34,14 @@ type ongoing struct {
 	fault *activeFault
 	undo  func()
 	timer engine.Timer
+	span  uint64 // its number in the trace
 }
 
 // strike is one stroke of a timed fault.
 type strike struct {
 	fault *activeFault
 	spans *engine.Stream // everything about this stroke: what, where, how long
+	on    string         // the entity picked
 }
 
 // span draws how long the stroke lasts.
@@ -86,6 +90,7 @@ func (c *Cluster) switchOn(f Fault) *activeFault {
 	case SiteHeld:
 		c.stroke(a, "held")
 	default:
+		a.span = c.noteBegin(k.Name, "")
 		c.aimAll()
 	}
 	if f.Until > 0 {
@@ -102,6 +107,7 @@ func (c *Cluster) stopFault(a *activeFault) {
 	a.tick.Cancel()
 	a.due.Cancel()
 	c.faults.active = slices.DeleteFunc(c.faults.active, func(x *activeFault) bool { return x == a })
+	c.noteEnd(a.span)
 	for _, o := range slices.Clone(c.faults.ongoing) {
 		if o.fault == a {
 			c.end(o)
@@ -179,7 +185,7 @@ func (c *Cluster) stroke(a *activeFault, slot string) {
 	if undo == nil {
 		return
 	}
-	o := &ongoing{fault: a, undo: undo}
+	o := &ongoing{fault: a, undo: undo, span: c.noteBegin(a.kind.Name, s.on)}
 	c.faults.ongoing = append(c.faults.ongoing, o)
 	if a.kind.Sites[0] == SiteTimed {
 		o.timer = c.eng.After(s.span(), func(any) { c.end(o) }, nil)
@@ -194,6 +200,7 @@ func (c *Cluster) end(o *ongoing) {
 	c.faults.ongoing = slices.Delete(c.faults.ongoing, i, i+1)
 	o.timer.Cancel()
 	o.undo()
+	c.noteEnd(o.span)
 }
 
 // pick chooses one of the entities that match the fault's target.
@@ -207,5 +214,7 @@ func pick[T interface{ Name() string }](s *strike, all []T) (one T, ok bool) {
 	if len(fit) == 0 {
 		return one, false
 	}
-	return fit[s.spans.Intn(len(fit))], true
+	one = fit[s.spans.Intn(len(fit))]
+	s.on = one.Name()
+	return one, true
 }

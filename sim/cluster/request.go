@@ -35,6 +35,7 @@ type flight struct {
 	epoch    int           // of the instance when it was sent
 	delay    time.Duration // added by faults to the next hop
 	late     time.Duration // added by faults to the way back
+	moved    time.Duration // when it was sent, or answered; for the trace
 	hold     time.Duration // added by faults between encoding and commit
 	mask     error         // answered by the server instead of what came of it
 	attempts int           // retries that the client made by itself
@@ -138,6 +139,7 @@ func (r *request) transmit() {
 		return
 	}
 	r.inst, r.epoch = inst, inst.epoch
+	r.moved = p.eng.Elapsed()
 	d := p.latency.Duration(r.cluster.cfg.Latency) + r.delay
 	r.delay = 0
 	switch {
@@ -242,6 +244,7 @@ func reply(arg any) {
 		r.resp, r.err = nil, transportError(&r.req, errEOF)
 		r.proc.drop()
 	}
+	r.cluster.noteAnswer(r)
 	finish(r)
 }
 

@@ -38,6 +38,7 @@ type session struct {
 	stream *apiserver.Watch // nil until the server has accepted
 	slot   int              // in inst.sessions
 	last   time.Duration    // when the latest event sent will arrive
+	sent   time.Duration    // when the latest event that arrived was sent
 	expiry engine.Timer     // of timeoutSeconds
 	ticker engine.Timer     // of bookmarks
 	late   time.Duration    // added by faults to the way back
@@ -189,6 +190,7 @@ func (s *session) answer() {
 type delivery struct {
 	session *session
 	event   apiserver.Event
+	sent    time.Duration
 	header  bool
 	end     bool
 	err     error
@@ -198,7 +200,7 @@ type delivery struct {
 func (s *session) sendEvent(ev apiserver.Event) {
 	c := s.proc.cluster
 	d := c.newDelivery()
-	d.session, d.event = s, ev
+	d.session, d.event, d.sent = s, ev, c.eng.Elapsed()
 	c.eng.After(s.arrival(), arrive, d)
 }
 
@@ -226,6 +228,7 @@ func arrive(arg any) {
 // receive is arrive inside the process.
 func receive(arg any) {
 	d := arg.(*delivery)
+	d.session.sent = d.sent
 	s, ev, header, end, err := d.session, d.event, d.header, d.end, d.err
 	s.proc.cluster.freeDelivery(d)
 	switch {

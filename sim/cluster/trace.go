@@ -24,8 +24,29 @@ func (c *Cluster) traceCall(r *request) {
 	ev := engine.Event{Kind: "api", Actor: r.proc.name, Verb: r.verb, Object: r.key, N: code(r.err)}
 	if c.full {
 		ev.Detail = func() string { return r.verb + " " + r.key + " -> " + outcome(r.err) + r.via() }
+		c.chronicle.follow(r.proc.name)
+		c.noteCall(r)
 	}
 	c.eng.Emit(ev)
+}
+
+// noteCall draws the way of a request to its API server.
+func (c *Cluster) noteCall(r *request) {
+	note := engine.Record{Kind: NoteCall, Actor: r.proc.name, Verb: r.verb, Object: r.key, N: code(r.err), Since: r.moved}
+	if r.inst != nil {
+		note.Peer = r.inst.name
+	}
+	c.eng.Note(note)
+	r.moved = c.eng.Elapsed()
+}
+
+// noteAnswer draws the way back.
+func (c *Cluster) noteAnswer(r *request) {
+	if c.full {
+		c.eng.Note(engine.Record{
+			Kind: NoteAnswer, Actor: r.proc.name, Peer: r.inst.name, Verb: r.verb, Object: r.key, N: code(r.err), Since: r.moved,
+		})
+	}
 }
 
 // via names the API server if there is a choice.
@@ -76,6 +97,9 @@ func (c *Cluster) traceEvent(inf *Informer, e apiserver.Event) {
 	if c.full {
 		key := c.keys.object(inf.kind.resource.Resource, e.Object.GetNamespace(), e.Object.GetName())
 		ev.Detail = func() string { return "its cache sees the " + verb + " of " + key }
+		if s := inf.reflector.session; s != nil && s.inst != nil {
+			c.eng.Note(engine.Record{Kind: NoteEvent, Actor: inf.proc.name, Peer: s.inst.name, Verb: verb, Object: key, N: e.Revision, Since: s.sent})
+		}
 	}
 	c.eng.Emit(ev)
 }
@@ -110,4 +134,19 @@ func (s *session) struck(at *site, n uint64, detail string) {
 func (c *Cluster) struck(fault, actor, object string, n uint64, detail string) {
 	c.faults.count(fault)
 	c.emit("fault", actor, fault, object, n, "FAULT "+fault+": "+detail)
+}
+
+// noteBegin tells that something is wrong from now on, until noteEnd with the same
+// number: with an entity, or, if that is empty, wherever chance has it.
+func (c *Cluster) noteBegin(fault, entity string) (span uint64) {
+	c.faults.spans++
+	c.eng.Note(engine.Record{Kind: NoteBegin, Actor: entity, Verb: fault, N: c.faults.spans})
+	return c.faults.spans
+}
+
+// noteEnd tells that it is over.
+func (c *Cluster) noteEnd(span uint64) {
+	if span > 0 {
+		c.eng.Note(engine.Record{Kind: NoteEnd, N: span})
+	}
 }

@@ -43,6 +43,7 @@ func firstDifference(a, b []Record) int {
 	for i := range min(len(a), len(b)) {
 		x, y := a[i], b[i]
 		x.Detail, y.Detail = "", ""
+		x.State, y.State = "", ""
 		if x != y {
 			return i
 		}

@@ -24,6 +24,11 @@ type Record struct {
 	Object string
 	N      uint64
 	Detail string
+
+	// What only notes have; see [Engine.Note].
+	Since time.Duration // when what ends here began
+	Peer  string        // the other side of it
+	State string        // of the object, in a form of the caller's
 }
 
 // Emit appends an event to the trace. Everything but Detail, with the step and
@@ -40,10 +45,21 @@ func (e *Engine) emit(ev Event) {
 	h = mix(h, hashString(ev.Verb))
 	e.hash = mix(h, hashString(ev.Object))
 	if e.cfg.Trace == TraceFull {
-		r := Record{e.steps, e.Elapsed(), ev.Kind, ev.Actor, ev.Verb, ev.Object, ev.N, ""}
+		r := Record{Step: e.steps, At: e.Elapsed(), Kind: ev.Kind, Actor: ev.Actor, Verb: ev.Verb, Object: ev.Object, N: ev.N}
 		if ev.Detail != nil {
 			r.Detail = ev.Detail()
 		}
+		e.keep(r)
+	}
+}
+
+// Note puts a record into the trace that is not part of the hash: what helps to draw
+// a run and follows from its events. Step and At are filled in. Below [TraceFull] it
+// does nothing; callers that would have to work for a note ask first.
+func (e *Engine) Note(r Record) {
+	e.guard("Note")
+	if e.cfg.Trace == TraceFull {
+		r.Step, r.At = e.steps, e.Elapsed()
 		e.keep(r)
 	}
 }
@@ -65,7 +81,7 @@ func (e *Engine) traceTask(t *Task) {
 		return
 	}
 	if e.cfg.Trace == TraceFull {
-		e.keep(Record{e.steps, e.Elapsed(), "step", t.ID(), t.op.Verb, t.op.Key, 0, ""})
+		e.keep(Record{Step: e.steps, At: e.Elapsed(), Kind: "step", Actor: t.ID(), Verb: t.op.Verb, Object: t.op.Key})
 	}
 	e.beat(t)
 	if e.counting {
@@ -78,7 +94,7 @@ func (e *Engine) traceEvent(seq uint64) {
 	e.steps++
 	e.hash = mix(mix(e.hash, uint64(e.now)^e.steps*golden), seq)
 	if e.cfg.Trace == TraceFull {
-		e.keep(Record{e.steps, e.Elapsed(), "step", "", "event", "", seq, ""})
+		e.keep(Record{Step: e.steps, At: e.Elapsed(), Kind: "step", Verb: "event", N: seq})
 	}
 	e.beat(nil)
 }

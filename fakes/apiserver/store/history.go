@@ -86,7 +86,8 @@ type Change struct {
 	Key      Key
 	Revision uint64
 	Deleted  bool
-	Mark     Mark // of the state after the write, or of the last one before it went
+	Object   Object // the state after the write, or the last one before it went; read-only
+	Mark     Mark   // of the state after the write, or of the last one before it went
 }
 
 // Changes appends to list the writes after one revision and up to another, oldest
@@ -102,9 +103,9 @@ func (t *Table) Changes(list []Change, after, upto uint64) ([]Change, error) {
 		if e.rev > upto {
 			break
 		}
-		c := Change{Key: e.key, Revision: e.rev, Deleted: e.obj == nil, Mark: e.mark}
+		c := Change{Key: e.key, Revision: e.rev, Deleted: e.obj == nil, Object: e.obj, Mark: e.mark}
 		if c.Deleted {
-			c.Mark = e.was
+			c.Object, c.Mark = e.prev, e.was
 		}
 		list = append(list, c)
 	}
