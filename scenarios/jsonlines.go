@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-
-	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // Line is one run as a line of JSON.
@@ -40,28 +38,4 @@ func (o *Outcome) Line() Line {
 // WriteJSON writes one line of JSON.
 func (o *Outcome) WriteJSON(out io.Writer) error {
 	return json.NewEncoder(out).Encode(o.Line())
-}
-
-// traceLine is one event of a trace as a line of JSON.
-type traceLine struct {
-	Step   uint64  `json:"step"`
-	At     float64 `json:"at"` // virtual seconds
-	Kind   string  `json:"kind"`
-	Actor  string  `json:"actor,omitempty"`
-	Verb   string  `json:"verb,omitempty"`
-	Object string  `json:"object,omitempty"`
-	N      uint64  `json:"n,omitempty"`
-	Detail string  `json:"detail,omitempty"`
-}
-
-// WriteTrace writes a trace, one line of JSON per event.
-func WriteTrace(out io.Writer, records []engine.Record) error {
-	encoder := json.NewEncoder(out)
-	for _, r := range records {
-		line := traceLine{r.Step, r.At.Seconds(), r.Kind, r.Actor, r.Verb, r.Object, r.N, r.Detail}
-		if err := encoder.Encode(line); err != nil {
-			return fmt.Errorf("write trace: %w", err)
-		}
-	}
-	return nil
 }

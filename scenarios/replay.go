@@ -23,6 +23,8 @@ type Failure struct {
 	Tries    int             // runs made to shrink it
 	Replay   string          // path of the replay file; empty if it could not be written
 	Unsaved  error           // why it could not be written
+	Picture  string          // path of the page that shows it; empty if there is none
+	Undrawn  error           // why there is none
 }
 
 // ReplayFile is the content of a replay file: the scenario's text and the

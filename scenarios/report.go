@@ -92,6 +92,12 @@ func (s Style) Failure(f *Failure, command string) string {
 	} else {
 		fmt.Fprintf(&b, "  repeat   %s\n", command)
 	}
+	if f.Picture != "" {
+		fmt.Fprintf(&b, "  picture  %s\n", f.Picture)
+	}
+	if f.Undrawn != nil {
+		b.WriteString(form.Wrap("  warning  ", "there is no picture: "+f.Undrawn.Error(), lineWidth))
+	}
 	if f.Unsaved != nil {
 		b.WriteString(form.Wrap("  warning  ", "there is no replay file: "+f.Unsaved.Error(), lineWidth))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/mirror"
 	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/report"
 )
 
 // parse reads a scenario whose head is always the same.
@@ -208,7 +209,7 @@ properties: [mirror.*]
 	var story strings.Builder
 	scenarios.WriteStory(&story, records, 0)
 	var trace, line bytes.Buffer
-	if err := scenarios.WriteTrace(&trace, records); err != nil {
+	if err := report.WriteRecords(&trace, records); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.WriteJSON(&line); err != nil {

@@ -48,7 +48,7 @@ func RunSeed(o Options, seed uint64, build Build) *Result {
 // the whole trace. The hash is the same.
 func TraceSeed(o Options, seed uint64, build Build) *Result {
 	o = o.withDefaults()
-	return once(&o, build, how{source: engine.NewSeed(seed), seed: seed, record: true, trace: engine.TraceFull})
+	return once(&o, build, how{source: engine.NewSeed(seed), seed: seed, record: true, trace: engine.TraceNotes})
 }
 
 // RunSource makes one run whose choices come from src.

@@ -109,7 +109,7 @@ func (o *Options) reduce(first *Result, build Build) (*Failure, error) {
 	if o.Shrink.Runs > 0 {
 		best, f.Tries = o.shrink(first, want, build)
 	}
-	f.Small = once(o, build, how{source: engine.NewReplay(best), seed: first.Seed, trace: engine.TraceFull})
+	f.Small = once(o, build, how{source: engine.NewReplay(best), seed: first.Seed, trace: engine.TraceNotes})
 	// Recorded, the schedule also lists decisions that a replay makes by itself.
 	f.Small.Schedule = best
 	if f.Small.signature() != want {

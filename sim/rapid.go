@@ -17,7 +17,7 @@ import (
 func CheckRapid(t *rapid.T, o Options, build Build) {
 	t.Helper()
 	o = o.withDefaults()
-	r := once(&o, build, how{source: RapidSource(t), trace: engine.TraceFull})
+	r := once(&o, build, how{source: RapidSource(t), trace: engine.TraceNotes})
 	if r.Err == nil {
 		return
 	}

@@ -92,7 +92,7 @@ func RunReplay(o Options, r *Replay, build Build) (*Result, error) {
 		o.Name = r.Name
 	}
 	got := once(&o, build, how{
-		source: engine.NewReplay(r.Schedule), seed: r.Seed, record: true, trace: engine.TraceFull,
+		source: engine.NewReplay(r.Schedule), seed: r.Seed, record: true, trace: engine.TraceNotes,
 	})
 	if h := hashText(got.Hash); h != r.Hash {
 		return got, fmt.Errorf("replay of %s: hash %s instead of %s: the program is not the one that was recorded", r.Name, h, r.Hash)

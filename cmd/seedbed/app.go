@@ -115,7 +115,7 @@ func (a *app) command() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
-	root.AddCommand(a.runCommand(), a.replayCommand(), a.checkCommand(), a.listCommand(), a.fidelityCommand(), a.schemaCommand(), a.versionCommand(),
+	root.AddCommand(a.runCommand(), a.replayCommand(), a.reportCommand(), a.checkCommand(), a.listCommand(), a.fidelityCommand(), a.schemaCommand(), a.versionCommand(),
 		a.serveCommand(), a.ctlCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetOut(a.out)

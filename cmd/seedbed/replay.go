@@ -11,7 +11,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/serve"
-	"github.com/seedbed-sim/seedbed/sim/engine"
+	"github.com/seedbed-sim/seedbed/sim/report"
 )
 
 func (a *app) replayCommand() *cobra.Command {
@@ -55,7 +55,11 @@ func (a *app) replayJournal(path, trace string) error {
 	if got == nil {
 		return badInput("%s: %v", path, err)
 	}
-	if err := writeTrace(trace, got.Records); err != nil {
+	run := &report.Run{
+		Title: "live run", Seed: got.World.Seed, Hash: got.End.Hash, Steps: uint64(got.End.Steps), Elapsed: got.End.At,
+		Again: "seedbed replay " + path, Records: got.Records,
+	}
+	if err := writeTrace(trace, run); err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -69,7 +73,7 @@ func (a *app) replayJournal(path, trace string) error {
 }
 
 // writeTrace writes a trace into a file, if one is named.
-func writeTrace(path string, records []engine.Record) error {
+func writeTrace(path string, run *report.Run) error {
 	if path == "" {
 		return nil
 	}
@@ -77,7 +81,7 @@ func writeTrace(path string, records []engine.Record) error {
 	if err != nil {
 		return badInput("--trace: %v", err)
 	}
-	if err := errors.Join(scenarios.WriteTrace(out, records), out.Close()); err != nil {
+	if err := errors.Join(report.WriteTrace(out, run), out.Close()); err != nil {
 		return badInput("--trace: %v", err)
 	}
 	return nil
@@ -88,7 +92,9 @@ func (a *app) replay(path, trace string) error {
 	if f == nil {
 		return badInput("%v", err)
 	}
-	if err := writeTrace(trace, f.Records); err != nil {
+	run := f.Report(f.Records)
+	run.Again = "seedbed replay " + path
+	if err := writeTrace(trace, run); err != nil {
 		return err
 	}
 	fmt.Fprint(a.out, scenarios.Style{Colour: a.colour}.Replay(f))

@@ -246,6 +246,7 @@ func (s *session) explainViolation(v *scenarios.Verdict) (err error) {
 	command := fmt.Sprintf("seedbed run %s --seed %d", v.File.Path, v.Bad.Seed)
 	if failure.Replay != "" {
 		command = "seedbed replay " + failure.Replay
+		failure.Picture, failure.Undrawn = failure.Draw(command)
 	}
 	s.tell(v, s.style.Failure(failure, command))
 	return nil
@@ -284,15 +285,11 @@ func codeOf(verdicts []scenarios.Verdict) int {
 // showRun makes one run with its whole trace, and writes it where it is wanted.
 func (s *session) showRun(file *scenarios.File) (err error) {
 	defer recovered(runName(file, s.plan.First), &err)
-	_, records := s.registry.TraceSeed(file, s.plan.First)
-	if s.flags.trace != "" {
-		out, err := os.Create(s.flags.trace)
-		if err != nil {
-			return badInput("--trace: %v", err)
-		}
-		if err := errors.Join(scenarios.WriteTrace(out, records), out.Close()); err != nil {
-			return badInput("--trace: %v", err)
-		}
+	outcome, records := s.registry.TraceSeed(file, s.plan.First)
+	run := outcome.Report(records)
+	run.Again = fmt.Sprintf("seedbed run %s --seed %d", file.Path, outcome.Seed)
+	if err := writeTrace(s.flags.trace, run); err != nil {
+		return err
 	}
 	if s.flags.story {
 		var b strings.Builder

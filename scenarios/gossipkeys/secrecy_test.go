@@ -15,6 +15,7 @@ import (
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/leaks"
 	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/report"
 )
 
 // witness is the system with somebody who keeps the state of each run, and so
@@ -72,7 +73,7 @@ func runAndTell(t *testing.T, r *scenarios.Registry, file *scenarios.File, seed 
 	var trace, line bytes.Buffer
 	var story strings.Builder
 	scenarios.WriteStory(&story, records, 0)
-	if err := errors.Join(scenarios.WriteTrace(&trace, records), o.WriteJSON(&line)); err != nil {
+	if err := errors.Join(report.WriteRecords(&trace, records), o.WriteJSON(&line)); err != nil {
 		t.Fatal(err)
 	}
 	all := told{"trace": trace.Bytes(), "story": []byte(story.String()), "line": line.Bytes()}

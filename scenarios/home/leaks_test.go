@@ -16,6 +16,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/sim"
+	"github.com/seedbed-sim/seedbed/sim/report"
 )
 
 // TestEveryWayToShowATokenIsFound shows a token in every way in which it may get into
@@ -96,7 +97,7 @@ func runAndTell(t *testing.T, r *scenarios.Registry, file *scenarios.File) map[s
 	var trace, line bytes.Buffer
 	var story strings.Builder
 	scenarios.WriteStory(&story, records, 0)
-	if err := errors.Join(scenarios.WriteTrace(&trace, records), o.WriteJSON(&line)); err != nil {
+	if err := errors.Join(report.WriteRecords(&trace, records), o.WriteJSON(&line)); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string][]byte{"trace": trace.Bytes(), "story": []byte(story.String()), "line": line.Bytes()}

@@ -17,6 +17,7 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 	"github.com/seedbed-sim/seedbed/sim/live"
+	"github.com/seedbed-sim/seedbed/sim/report"
 )
 
 // debugPath is where the debug API begins.
@@ -314,7 +315,7 @@ func (s *Server) getTrace(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var lines bytes.Buffer
-	_ = scenarios.WriteTrace(&lines, records) // a buffer takes everything
+	_ = report.WriteRecords(&lines, records) // a buffer takes everything
 	w.Header().Set("Content-Type", "application/jsonl")
 	_, _ = w.Write(lines.Bytes()) // the client is gone if this fails
 }

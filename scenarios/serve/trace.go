@@ -3,8 +3,8 @@ package serve
 import (
 	"io"
 
-	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/sim/engine"
+	"github.com/seedbed-sim/seedbed/sim/report"
 )
 
 // memory is how many events of the trace are kept for whoever asks.
@@ -25,7 +25,7 @@ func (t *recorder) take(r engine.Record) {
 		return
 	}
 	if t.out != nil && t.err == nil {
-		t.err = scenarios.WriteTrace(t.out, []engine.Record{r})
+		t.err = report.WriteRecords(t.out, []engine.Record{r})
 	}
 	if len(t.ring) < memory {
 		t.ring = append(t.ring, r)

@@ -39,9 +39,9 @@ type chronicle struct {
 	secrets map[string]int // ordinals of the values of Secrets
 }
 
-// startChronicle begins to note states, if the trace keeps its records.
+// startChronicle begins to note states, if the trace keeps notes.
 func (c *Cluster) startChronicle() {
-	if !c.full {
+	if !c.notes {
 		return
 	}
 	c.chronicle = &chronicle{cluster: c, secrets: map[string]int{}}

@@ -44,7 +44,8 @@ type Cluster struct {
 	rawKinds  map[schema.GroupVersionKind]*kind
 	keys      *keyTable
 	full      bool       // the trace keeps its records
-	chronicle *chronicle // nil unless it does
+	notes     bool       // and notes
+	chronicle *chronicle // nil unless the trace keeps notes
 	written   []Write
 	freeReq   *request
 	freeDel   *delivery
@@ -74,7 +75,8 @@ func New(cfg Config) *Cluster {
 		lists:         map[reflect.Type]*kind{},
 		rawKinds:      map[schema.GroupVersionKind]*kind{},
 		keys:          newKeyTable(),
-		full:          cfg.Engine.Trace == engine.TraceFull,
+		full:          cfg.Engine.Trace >= engine.TraceFull,
+		notes:         cfg.Engine.Trace == engine.TraceNotes,
 	}
 	for _, k := range cfg.Kinds {
 		if err := c.store.Register(k); err != nil {

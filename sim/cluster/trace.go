@@ -24,14 +24,17 @@ func (c *Cluster) traceCall(r *request) {
 	ev := engine.Event{Kind: "api", Actor: r.proc.name, Verb: r.verb, Object: r.key, N: code(r.err)}
 	if c.full {
 		ev.Detail = func() string { return r.verb + " " + r.key + " -> " + outcome(r.err) + r.via() }
-		c.chronicle.follow(r.proc.name)
-		c.noteCall(r)
 	}
+	c.noteCall(r)
 	c.eng.Emit(ev)
 }
 
-// noteCall draws the way of a request to its API server.
+// noteCall draws the way of a request to its API server, and what came of it there.
 func (c *Cluster) noteCall(r *request) {
+	if !c.notes {
+		return
+	}
+	c.chronicle.follow(r.proc.name)
 	note := engine.Record{Kind: NoteCall, Actor: r.proc.name, Verb: r.verb, Object: r.key, N: code(r.err), Since: r.moved}
 	if r.inst != nil {
 		note.Peer = r.inst.name
@@ -42,7 +45,7 @@ func (c *Cluster) noteCall(r *request) {
 
 // noteAnswer draws the way back.
 func (c *Cluster) noteAnswer(r *request) {
-	if c.full {
+	if c.notes {
 		c.eng.Note(engine.Record{
 			Kind: NoteAnswer, Actor: r.proc.name, Peer: r.inst.name, Verb: r.verb, Object: r.key, N: code(r.err), Since: r.moved,
 		})
@@ -97,7 +100,7 @@ func (c *Cluster) traceEvent(inf *Informer, e apiserver.Event) {
 	if c.full {
 		key := c.keys.object(inf.kind.resource.Resource, e.Object.GetNamespace(), e.Object.GetName())
 		ev.Detail = func() string { return "its cache sees the " + verb + " of " + key }
-		if s := inf.reflector.session; s != nil && s.inst != nil {
+		if s := inf.reflector.session; c.notes && s != nil && s.inst != nil {
 			c.eng.Note(engine.Record{Kind: NoteEvent, Actor: inf.proc.name, Peer: s.inst.name, Verb: verb, Object: key, N: e.Revision, Since: s.sent})
 		}
 	}

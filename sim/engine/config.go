@@ -48,7 +48,7 @@ type Config struct {
 	// Trace says how much of the trace is kept. The hash is the same at all levels.
 	Trace TraceLevel
 
-	// Sink receives the records of the trace at [TraceFull] as they are made,
+	// Sink receives the records of the trace, from [TraceFull] on, as they are made,
 	// instead of Result.Records: for runs whose trace is too long to be kept. It
 	// must not call the engine.
 	Sink func(Record)
@@ -83,6 +83,8 @@ const (
 	TraceHash TraceLevel = iota
 	// TraceFull keeps every record as well.
 	TraceFull
+	// TraceNotes keeps the notes beside them; see [Engine.Note].
+	TraceNotes
 )
 
 // Result is what Run returns.
@@ -102,6 +104,6 @@ type Result struct {
 	// for a task that was not ready or an outcome that does not exist, or it had
 	// entries left at the end.
 	Diverged bool
-	// Records is the trace at [TraceFull].
+	// Records is the trace, from [TraceFull] on.
 	Records []Record
 }

@@ -9,10 +9,10 @@ type Event struct {
 	Verb   string
 	Object string
 	N      uint64
-	Detail func() string // called at TraceFull only; not part of the hash
+	Detail func() string // called if records are kept; not part of the hash
 }
 
-// Record is an event as it is kept at [TraceFull]. The engine adds records of
+// Record is an event as it is kept from [TraceFull] on. The engine adds records of
 // Kind "step" of its own: Actor is the task that was resumed and Verb and Object
 // the Op at which it had waited, or Actor is empty and N the number of the event.
 type Record struct {
@@ -44,7 +44,7 @@ func (e *Engine) emit(ev Event) {
 	h = mix(h, hashString(ev.Actor))
 	h = mix(h, hashString(ev.Verb))
 	e.hash = mix(h, hashString(ev.Object))
-	if e.cfg.Trace == TraceFull {
+	if e.cfg.Trace >= TraceFull {
 		r := Record{Step: e.steps, At: e.Elapsed(), Kind: ev.Kind, Actor: ev.Actor, Verb: ev.Verb, Object: ev.Object, N: ev.N}
 		if ev.Detail != nil {
 			r.Detail = ev.Detail()
@@ -54,11 +54,11 @@ func (e *Engine) emit(ev Event) {
 }
 
 // Note puts a record into the trace that is not part of the hash: what helps to draw
-// a run and follows from its events. Step and At are filled in. Below [TraceFull] it
-// does nothing; callers that would have to work for a note ask first.
+// a run and follows from its events. Step and At are filled in. Below [TraceNotes]
+// it does nothing; callers that would have to work for a note ask first.
 func (e *Engine) Note(r Record) {
 	e.guard("Note")
-	if e.cfg.Trace == TraceFull {
+	if e.cfg.Trace == TraceNotes {
 		r.Step, r.At = e.steps, e.Elapsed()
 		e.keep(r)
 	}
@@ -80,7 +80,7 @@ func (e *Engine) traceTask(t *Task) {
 	if e.pulse == nil && e.cfg.Trace == TraceHash && !e.counting {
 		return
 	}
-	if e.cfg.Trace == TraceFull {
+	if e.cfg.Trace >= TraceFull {
 		e.keep(Record{Step: e.steps, At: e.Elapsed(), Kind: "step", Actor: t.ID(), Verb: t.op.Verb, Object: t.op.Key})
 	}
 	e.beat(t)
@@ -93,7 +93,7 @@ func (e *Engine) traceTask(t *Task) {
 func (e *Engine) traceEvent(seq uint64) {
 	e.steps++
 	e.hash = mix(mix(e.hash, uint64(e.now)^e.steps*golden), seq)
-	if e.cfg.Trace == TraceFull {
+	if e.cfg.Trace >= TraceFull {
 		e.keep(Record{Step: e.steps, At: e.Elapsed(), Kind: "step", Verb: "event", N: seq})
 	}
 	e.beat(nil)
