@@ -53,6 +53,7 @@ func (r *Registry) Investigate(o *Outcome, budget sim.Budget, folder string) (*F
 	var w *World
 	options := r.options(o.File, o.Seed)
 	options.Shrink, options.Artifacts = budget, folder
+	options.Again = func(replay string) string { return "seedbed replay " + replay }
 	report, err := sim.Run(options, r.build(o.File, &w))
 	switch {
 	case err != nil:
@@ -65,7 +66,7 @@ func (r *Registry) Investigate(o *Outcome, budget sim.Budget, folder string) (*F
 	f := &Failure{
 		Outcome: r.outcome(o.File, small, w), Records: small.Records,
 		Original: report.Failure.First.Schedule, Small: small.Schedule, Tries: report.Failure.Tries,
-		Unsaved: report.Failure.Unsaved,
+		Unsaved: report.Failure.Unsaved, Picture: report.Failure.Picture, Undrawn: report.Failure.Undrawn,
 	}
 	f.Seed = o.Seed
 	if report.Failure.Replay != "" {

@@ -28,6 +28,11 @@ type Failure struct {
 	// Unsaved says why there is no replay file although one was wanted. What was
 	// found is no less true for that.
 	Unsaved error
+
+	// Picture is a page of HTML beside the replay file that shows Small, or empty if
+	// it was not written; Undrawn says why.
+	Picture string
+	Undrawn error
 }
 
 // Story tells the smallest failing run in plain words.
@@ -55,6 +60,12 @@ func (f *Failure) String() string {
 		f.First.Seed, sizeText(f.First.Schedule), sizeText(f.Small.Schedule), count(f.Tries, "run"))
 	if f.Replay != "" {
 		fmt.Fprintf(&b, "replay: %s\n", f.Replay)
+	}
+	if f.Picture != "" {
+		fmt.Fprintf(&b, "picture: %s\n", f.Picture)
+	}
+	if f.Undrawn != nil {
+		fmt.Fprintf(&b, "no picture: %v\n", f.Undrawn)
 	}
 	if f.Unsaved != nil {
 		fmt.Fprintf(&b, "no replay file: %v\n", f.Unsaved)
@@ -119,7 +130,9 @@ func (o *Options) reduce(first *Result, build Build) (*Failure, error) {
 	if o.Artifacts == NoArtifacts {
 		return f, nil
 	}
-	f.Replay, f.Unsaved = newReplay(o.Name, f.Small).Save(o.Artifacts)
+	if f.Replay, f.Unsaved = newReplay(o.Name, f.Small).Save(o.Artifacts); f.Unsaved == nil {
+		f.Picture, f.Undrawn = f.draw(o)
+	}
 	return f, nil
 }
 

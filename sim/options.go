@@ -51,6 +51,10 @@ type Options struct {
 	// system's directory for temporary files, NoArtifacts that none are written.
 	Artifacts string
 
+	// Again, if set, returns the command that repeats a run from its replay file, for
+	// the page that shows it. Nil stands for the environment variable that Check reads.
+	Again func(replay string) string
+
 	// Progress, if set, is called after each run with the number of runs done. The
 	// workers call it at the same time, on their own goroutines, so that numbers may
 	// come out of order.

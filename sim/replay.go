@@ -14,6 +14,9 @@ import (
 // ReplayVersion is the version of the replay file format.
 const ReplayVersion = 1
 
+// replayEnding ends the names of replay files.
+const replayEnding = ".replay.json"
+
 // Replay is a run that can be made again: what a bug report carries.
 type Replay struct {
 	Version  int             `json:"version"`
@@ -62,7 +65,7 @@ func (r *Replay) Save(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("replay: %w", err)
 	}
-	path := filepath.Join(dir, fileName(r.Name)+"-seed"+fmt.Sprint(r.Seed)+".replay.json")
+	path := filepath.Join(dir, fileName(r.Name)+"-seed"+fmt.Sprint(r.Seed)+replayEnding)
 	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
 		return "", fmt.Errorf("replay: %w", err)
 	}

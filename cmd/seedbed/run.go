@@ -246,7 +246,6 @@ func (s *session) explainViolation(v *scenarios.Verdict) (err error) {
 	command := fmt.Sprintf("seedbed run %s --seed %d", v.File.Path, v.Bad.Seed)
 	if failure.Replay != "" {
 		command = "seedbed replay " + failure.Replay
-		failure.Picture, failure.Undrawn = failure.Draw(command)
 	}
 	s.tell(v, s.style.Failure(failure, command))
 	return nil

@@ -22,6 +22,9 @@ const (
 	outside      = "outside"
 )
 
+// controlPlaneNode is the machine of the control plane.
+const controlPlaneNode = "control-plane"
+
 // Draw makes a drawing of a run.
 func Draw(run *Run) *Drawing {
 	d := &drawer{
@@ -32,6 +35,7 @@ func Draw(run *Run) *Drawing {
 	for i := range run.Records {
 		d.record(&run.Records[i])
 	}
+	d.mergeBands()
 	return d.Drawing
 }
 
@@ -76,6 +80,8 @@ func (d *drawer) layOut() {
 			lane.Kind = ServerLane
 		case inside:
 			lane.Label, lane.Group = label, group
+		case name == controlPlaneNode:
+			lane.Kind = NodeLane
 		case nodes[name] || strings.HasPrefix(name, "node-"):
 			lane.Kind, lane.Group = NodeLane, name
 		}
@@ -151,7 +157,7 @@ func (d *drawer) record(r *engine.Record) {
 	case cluster.NoteEnd:
 		closeBand(d.Drawing, d.begun, r.N, r.At)
 	default:
-		if r.Kind == "proc" {
+		if r.Kind == "proc" && r.Actor != "" {
 			d.life(r)
 		}
 		if r.Detail != "" {
@@ -203,7 +209,7 @@ func (d *drawer) life(r *engine.Record) {
 	case "end", "stop", "crash", "exit":
 		closeBand(d.Drawing, d.pauses, lane, r.At)
 		if _, down := d.downs[lane]; !down {
-			d.downs[lane] = d.open(lane, DownBand, "down", r.At)
+			d.downs[lane] = d.open(lane, DownBand, "does not run", r.At)
 		}
 	case "start", "boot":
 		closeBand(d.Drawing, d.downs, lane, r.At)
@@ -228,4 +234,20 @@ func closeBand[K comparable](d *Drawing, open map[K]int, key K, at time.Duration
 		d.Bands[i].To = at
 		delete(open, key)
 	}
+}
+
+// mergeBands makes one band of those that lie on each other.
+func (d *drawer) mergeBands() {
+	merged := d.Bands[:0:0]
+	for _, b := range d.Bands {
+		i := slices.IndexFunc(merged, func(m Band) bool {
+			return m.Lane == b.Lane && m.Kind == b.Kind && m.From == b.From && m.To == b.To
+		})
+		if i < 0 {
+			merged = append(merged, b)
+			continue
+		}
+		merged[i].Label += ", " + b.Label
+	}
+	d.Bands = merged
 }

@@ -77,18 +77,38 @@ func verdict(r *Run) string {
 	return "held"
 }
 
-// fitting returns the data of the page in at most so many bytes.
+// fitting returns the data of the page in at most so many bytes: as many of the latest
+// states as fit beside all events, or, if these alone are too many, the latest events.
 func fitting(d *Drawing, limit int) (string, error) {
 	p := newPayload(d)
 	data, err := p.pack()
-	for err == nil && len(data) > limit {
-		if !p.shed(float64(limit) / float64(len(data))) {
-			break
+	if err != nil || len(data) <= limit {
+		return data, err
+	}
+	whole := len(data)
+	p.keep(0, 1)
+	if data, err = p.pack(); err != nil {
+		return "", err
+	}
+	if share := float64(limit-len(data)) / float64(max(1, whole-len(data))); share > 0 {
+		bare := data
+		p.keep(share*margin, 1)
+		if data, err = p.pack(); err == nil && len(data) > limit {
+			p.keep(0, 1)
+			data = bare
 		}
+		return data, err
+	}
+	for share := 1.0; err == nil && len(data) > limit && share > 0.001; {
+		share *= margin * float64(limit) / float64(len(data))
+		p.keep(0, share)
 		data, err = p.pack()
 	}
 	return data, err
 }
+
+// margin leaves room for what does not shrink in proportion.
+const margin = 0.9
 
 // pack compresses the payload: gzip, then base64, which is what a script can read.
 func (p *payload) pack() (string, error) {

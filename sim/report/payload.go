@@ -19,48 +19,42 @@ type payload struct {
 
 	d       *Drawing
 	strings map[string]int
-	from    int // the first event that is kept
-	states  bool
+
+	from, statesFrom int // the first event and the first state that are kept
 }
 
 // columns are the fields of many things of a kind.
 type columns map[string][]int
 
 func newPayload(d *Drawing) *payload {
-	p := &payload{Run: d.Run, Verdict: verdict(d.Run), Steps: d.Steps, Lanes: d.Lanes, d: d, states: true}
+	p := &payload{Run: d.Run, Verdict: verdict(d.Run), Steps: d.Steps, Lanes: d.Lanes, d: d}
 	p.fill()
 	return p
 }
 
-// shed leaves out more of a run that is too long, if there is anything left.
-func (p *payload) shed(keep float64) bool {
+// keep leaves out all but a share of the states and of the events, the latest ones.
+func (p *payload) keep(states, events float64) {
+	p.statesFrom = len(p.d.States) - int(states*float64(len(p.d.States)))
+	p.from = len(p.d.Events) - int(events*float64(len(p.d.Events)))
+	p.Left = nil
 	switch {
-	case p.states && len(p.d.States) > 0:
-		p.states = false
+	case p.statesFrom == len(p.d.States):
 		p.Left = append(p.Left, "the states of objects")
-	case len(p.d.Events)-p.from > 1:
-		kept := len(p.d.Events) - p.from
-		p.from += max(1, kept-int(float64(kept)*keep*shedMargin))
-		if len(p.Left) == 2 {
-			p.Left = p.Left[:1]
-		}
+	case p.statesFrom > 0:
+		p.Left = append(p.Left, "states of objects from before "+clockText(p.d.States[p.statesFrom].At))
+	}
+	if p.from > 0 && p.from < len(p.d.Events) {
 		p.Left = append(p.Left, "what came before "+clockText(p.d.Events[p.from].At))
-	default:
-		return false
 	}
 	p.fill()
-	return true
 }
-
-// shedMargin keeps a little less than would just fit.
-const shedMargin = 0.95
 
 // fill makes the columns anew.
 func (p *payload) fill() {
 	p.Strings, p.strings = nil, map[string]int{}
 	p.text("")
 	from := time.Duration(0)
-	if p.from > 0 {
+	if p.from > 0 && p.from < len(p.d.Events) {
 		from = p.d.Events[p.from].At
 	}
 	p.fillEvents()
@@ -148,11 +142,8 @@ func (p *payload) fillBands(from time.Duration) {
 func (p *payload) fillStates(from time.Duration) {
 	c := columns{"at": {}, "object": {}, "revision": {}, "by": {}, "deleted": {}, "json": {}}
 	p.States = c
-	if !p.states {
-		return
-	}
 	var at difference
-	for _, s := range p.d.States {
+	for _, s := range p.d.States[p.statesFrom:] {
 		c.add("at", at.of(max(s.At, from)))
 		c.add("object", p.text(s.Object))
 		c.add("revision", int(s.Revision))
