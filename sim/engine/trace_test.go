@@ -34,6 +34,7 @@ func TestHashIsTheSame(t *testing.T) {
 	for name, edit := range map[string]func(*Config){
 		"hash only":   func(*Config) {},
 		"all records": func(c *Config) { c.Trace = TraceFull },
+		"with notes":  func(c *Config) { c.Trace = TraceNotes },
 		"recording":   func(c *Config) { c.Record = true },
 		"watched":     func(c *Config) { c.Stall = time.Hour },
 	} {
@@ -92,18 +93,42 @@ func TestRecords(t *testing.T) {
 	})
 	got := w.mustRun().Records
 	want := []Record{
-		{0, 0, "proc", "p", "start", "", 1, ""},
-		{1, 0, "step", "p#1/main.1", "start", "", 0, ""},
-		{2, second, "step", "", "event", "", 1, ""},
-		{3, second, "step", "p#1/main.1", "sleep", "", 0, ""},
-		{3, second, "sys", "p", "said", "it", 3, "more"},
-		{3, second, "proc", "p", "exit", "", 1, ""},
+		{Kind: "proc", Actor: "p", Verb: "start", N: 1},
+		{Step: 1, Kind: "step", Actor: "p#1/main.1", Verb: "start"},
+		{Step: 2, At: second, Kind: "step", Verb: "event", N: 1},
+		{Step: 3, At: second, Kind: "step", Actor: "p#1/main.1", Verb: "sleep"},
+		{Step: 3, At: second, Kind: "sys", Actor: "p", Verb: "said", Object: "it", N: 3, Detail: "more"},
+		{Step: 3, At: second, Kind: "proc", Actor: "p", Verb: "exit", N: 1},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	if s := got[4].String(); s != "[3 1s sys] p said it 3" {
 		t.Error(s)
+	}
+}
+
+// Notes stand among the records and change nothing.
+func TestNotes(t *testing.T) {
+	run := func(level TraceLevel) Result {
+		e := New(Config{Source: NewSeed(1), Trace: level})
+		e.After(second, func(any) {
+			e.Note(Record{Kind: "state", Actor: "p", Object: "it", Since: 1, Peer: "q", State: "{}"})
+			e.Emit(Event{Kind: "sys", Verb: "said"})
+		}, nil)
+		return e.Run()
+	}
+	with, without := run(TraceNotes), run(TraceFull)
+	if with.Hash != without.Hash {
+		t.Error("notes are in the hash")
+	}
+	step, said := without.Records[0], without.Records[1]
+	want := []Record{step, {Step: 1, At: second, Kind: "state", Actor: "p", Object: "it", Since: 1, Peer: "q", State: "{}"}, said}
+	if d := cmp.Diff(want, with.Records); d != "" {
+		t.Error(d)
+	}
+	if len(without.Records) != 2 {
+		t.Errorf("%d records without notes, want 2", len(without.Records))
 	}
 }
 
