@@ -59,7 +59,8 @@
 //
 // Each step, and each event given to [Engine.Emit], goes into a running hash, which
 // [Result.Hash] reports. Two runs with the same hash are the same run; [CheckReplay]
-// runs twice and says where they part. At [TraceFull] the records are kept.
+// runs twice and says where they part. From [TraceFull] on the records are kept;
+// at [TraceNotes] so are the notes of callers ([Engine.Note]), which are not in the hash.
 //
 // # What ends a run
 //
