@@ -33,6 +33,8 @@ type Config struct {
 
 	UpdatePlugins bool `yaml:"updatePlugins" doc:"Let changes of how a KMS plugin is run reach the plugins of the newest key, with no new key."`
 
+	Aggregated bool `yaml:"aggregated" doc:"Whether there is an aggregated API server beside the others, which runs the same configuration and is brought up to date by somebody else."`
+
 	Rollout string `yaml:"rollout" enum:"StaticPodRevision AutomaticReload" doc:"How revisions reach API servers: by a restart of each, one after the other, or by a file that each loads by itself."`
 
 	Notice scenarios.Span `yaml:"notice" doc:"How long a kubelet takes to notice that the manifest of its API server has changed."`

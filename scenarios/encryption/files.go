@@ -2,7 +2,8 @@ package encryption
 
 import "embed"
 
-// Files holds the library of scenarios for this system, in folders by theme.
+// Files holds the library of scenarios for this system, in folders by theme, and the
+// definitions that they name.
 //
-//go:embed */*.yaml
+//go:embed */*.yaml */testdata/*.yaml
 var Files embed.FS

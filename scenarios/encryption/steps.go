@@ -27,7 +27,7 @@ func steps() []scenarios.StepKind {
 	return slices.Concat([]scenarios.StepKind{
 		scenarios.NewStep("policy", "An administrator changes the policy.", "encryption.policy: {type: aescbc}", changePolicy),
 		scenarios.NewStep("hostile", "An operator does harm for a while: edits and deletes what he can, pulls plugs, freezes leaders.", "encryption.hostile: {for: 24h, every: 1m..40m}", hostile),
-	}, handSteps(), kmsSteps())
+	}, handSteps(), kmsSteps(), worldSteps())
 }
 
 func changePolicy(st *scenarios.Story, s *State, args PolicyArgs) error {

@@ -36,22 +36,24 @@ type State struct {
 	configs     map[string]state.State // that were ever brought to a node, by their hash
 	inventories map[schema.GroupResource]*inventory
 
-	history        history
-	policy         policyView
-	kms            management
-	leaks          leaks.Index
-	secrets        []string // that leaks knows, by name
-	runs           map[schema.GroupResource]*seenRun
-	uniform        map[schema.GroupResource]uniform
-	breaches       map[string]error
-	count          counts
-	syncs          map[string]*syncs
-	leadsSince     time.Duration
-	busy, differed time.Duration    // when there was last something to do, and when API servers changed last
-	watchesRest    bool             // somebody looks at busy
-	mishap         mishap           // of agents
-	numbers        map[string]int64 // the revisions that the hashes in configs are of
-	leader         string           // the process that leads, as far as it knows
+	history         history
+	policy          policyView
+	kms             management
+	leaks           leaks.Index
+	secrets         []string // that leaks knows, by name
+	runs            map[schema.GroupResource]*seenRun
+	uniform         map[schema.GroupResource]uniform
+	breaches        map[string]error
+	count           counts
+	syncs           map[string]*syncs
+	leadsSince      time.Duration
+	busy, differed  time.Duration     // when there was last something to do, and when API servers changed last
+	watchesRest     bool              // somebody looks at busy
+	backup          *apiserver.Backup // of etcd
+	aggregatedStays bool              // as it is
+	mishap          mishap            // of agents
+	numbers         map[string]int64  // the revisions that the hashes in configs are of
+	leader          string            // the process that leads, as far as it knows
 }
 
 // System returns the system for registration.
@@ -101,6 +103,9 @@ func processes(c Config, shape scenarios.Cluster) []string {
 	}
 	for i := range c.Controllers {
 		names = append(names, fmt.Sprintf("%s/controller-%d", nodes[i%len(nodes)], i))
+	}
+	if c.Aggregated {
+		names = append(names, "aggregated")
 	}
 	return append(names, "users")
 }
@@ -201,6 +206,9 @@ func (s *State) deploy() {
 	s.world.Cluster.Deploy(cluster.WorkloadSpec{
 		Kind: cluster.Deployment, Name: "controller", Replicas: s.config.Controllers, Main: s.runController, User: user(controllersUser), Restart: leaderRestart,
 	})
+	if s.config.Aggregated {
+		s.world.ControlPlane().Process(cluster.ProcessSpec{Name: "aggregated", Main: s.runAggregated, User: user("system:serviceaccount:aggregated:operator")})
+	}
 	s.world.ControlPlane().Process(cluster.ProcessSpec{Name: "users", Main: s.runUsers, User: user("user")})
 }
 
