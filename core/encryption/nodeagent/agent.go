@@ -95,6 +95,11 @@ type Agent struct {
 	spare     time.Time
 	spareHash string
 
+	// ready is since when the agent has seen its API server ready, by its own clock: that
+	// of whoever wrote so may be another. readyPod tells which, and since when.
+	ready    time.Time
+	readyPod string
+
 	// server is what was last read from the manifest of the API server, serverRaw its
 	// text.
 	server    *corev1.Pod
@@ -153,17 +158,32 @@ type sight struct {
 }
 
 // running is the revision of a Pod, if it is ready.
-func (s *sight) running() (revision int64, ready bool, since time.Time) {
+func (s *sight) running() (revision int64, ready bool) {
 	if s.pod == nil || s.pod.DeletionTimestamp != nil {
-		return 0, false, time.Time{}
+		return 0, false
 	}
 	revision, _ = strconv.ParseInt(s.pod.Labels[RevisionLabel], 10, 64)
-	for i := range s.pod.Status.Conditions {
-		if c := &s.pod.Status.Conditions[i]; c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-			return revision, s.pod.Status.Phase == corev1.PodRunning, c.LastTransitionTime.Time
+	return revision, s.pod.Status.Phase == corev1.PodRunning && readiness(s.pod) != nil
+}
+
+// readiness is the condition that says that a Pod is ready; nil if it is not.
+func readiness(pod *corev1.Pod) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return c
 		}
 	}
-	return revision, false, time.Time{}
+	return nil
+}
+
+// untilReady is how long the API server, which is ready, has yet to be so; zero or less
+// if it has been for long enough.
+func (a *Agent) untilReady(s *sight) time.Duration {
+	which := string(s.pod.UID) + readiness(s.pod).LastTransitionTime.String()
+	if since := a.cfg.Clock.Since(a.ready); a.readyPod != which || since < 0 { // or the clock was set back
+		a.ready, a.readyPod = a.cfg.Clock.Now(), which
+	}
+	return a.cfg.MinReady - a.cfg.Clock.Since(a.ready)
 }
 
 // Reconcile implements reconcile.Reconciler: one look at the node, and one step.

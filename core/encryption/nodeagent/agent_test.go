@@ -481,3 +481,15 @@ func TestAnAgentDies(t *testing.T) {
 		}
 	}
 }
+
+// TestAClockIsSetBack: that of the machine, between the API server and the agent.
+func TestAClockIsSetBack(t *testing.T) {
+	h := build(t, v1alpha1.StaticPodRevision, "a", "b")
+	h.cut(1, 0)
+	h.pass(2)
+	h.clock.now = h.clock.now.Add(-8 * 24 * time.Hour)
+	h.pass(20)
+	if got := h.revisions(); got != "a1 b1" {
+		t.Errorf("revisions are %s", got)
+	}
+}

@@ -79,7 +79,7 @@ func (a *Agent) byReload(ctx context.Context, s *sight, cfg *corev1.Secret) (tim
 	if same, err := sameManifest(m, s.server); err != nil || !same {
 		return a.restart(ctx, m, latest, err)
 	}
-	if _, ready, since := s.running(); ready && a.cfg.Clock.Since(since) >= a.cfg.MinReady {
+	if _, ready := s.running(); ready && a.untilReady(s) <= 0 {
 		if err := a.pass(ctx); err != nil {
 			return 0, err
 		}

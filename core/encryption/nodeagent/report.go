@@ -31,7 +31,7 @@ const (
 func (a *Agent) report(ctx context.Context, s *sight) error {
 	now := metav1.NewTime(a.cfg.Clock.Now()).Rfc3339Copy()
 	want := v1alpha1.EncryptionNodeStatus{Heartbeat: &now}
-	want.RunningRevision, _, _ = s.running()
+	want.RunningRevision, _ = s.running()
 	file := path.Join(a.folder(s.onDisk), configFile)
 	if s.policy.Spec.Rollout.Mode == v1alpha1.AutomaticReload {
 		file = a.reloadFile()
@@ -55,8 +55,10 @@ func (a *Agent) report(ctx context.Context, s *sight) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("get EncryptionNodeState %s: %w", a.cfg.Node, err)
 	}
-	if err == nil && same(&there.Status, &want) && now.Sub(there.Status.Heartbeat.Time) < Heartbeat {
-		return nil
+	if err == nil && same(&there.Status, &want) {
+		if age := now.Sub(there.Status.Heartbeat.Time); age >= 0 && age < Heartbeat { // the clock may have been set back
+			return nil
+		}
 	}
 	form, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want)
 	if err != nil {

@@ -21,11 +21,11 @@ func (a *Agent) byRevision(ctx context.Context, s *sight, cfg *corev1.Secret) (t
 		if err := a.writeRevision(ctx, latest, cfg); err != nil { // should somebody have changed it
 			return 0, err
 		}
-		revision, ready, since := s.running()
+		revision, ready := s.running()
 		if !ready || revision != latest {
 			return Poll, nil // until it is, nobody else follows
 		}
-		if wait := a.cfg.MinReady - a.cfg.Clock.Since(since); wait > 0 {
+		if wait := a.untilReady(s); wait > 0 {
 			return wait, nil
 		}
 		if err := a.pass(ctx); err != nil {
