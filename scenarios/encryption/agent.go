@@ -45,7 +45,9 @@ func (n *node) runAgent(ctx context.Context, env *cluster.Env) {
 		PluginsUp: func(ctx context.Context, keys []uint64) (bool, error) { return n.pluginsUp(ctx, env, keys) },
 		Loaded:    n.loadedHash, GateImage: gateImage, Log: n.state.logOf(env),
 	})
-	if err := env.Run(ctx, agent.Controller()); err != nil && ctx.Err() == nil {
+	driven := agent.Controller()
+	driven.Reconciler = &counted{driven.Reconciler, n.state, driven.Name + " on " + n.name}
+	if err := env.Run(ctx, driven); err != nil && ctx.Err() == nil {
 		env.Log.Error(err, "The agent ended")
 	}
 }

@@ -37,6 +37,8 @@ type Config struct {
 
 	Rollout string `yaml:"rollout" enum:"StaticPodRevision AutomaticReload" doc:"How revisions reach API servers: by a restart of each, one after the other, or by a file that each loads by itself."`
 
+	HealthzExpires bool `yaml:"healthzExpires" doc:"Whether an API server stops to write with a KMS plugin that says it is not healthy and names the same key as before. Those of today go on (kubernetes issue 138950)."`
+
 	Notice scenarios.Span `yaml:"notice" doc:"How long a kubelet takes to notice that the manifest of its API server has changed."`
 	Drain  scenarios.Span `yaml:"drain" doc:"How long an API server that was asked to end goes on answering."`
 	Boot   scenarios.Span `yaml:"boot" doc:"How long an API server takes to start."`

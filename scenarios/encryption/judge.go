@@ -108,6 +108,7 @@ func (s *State) judgeNewKey(now *storedKey) {
 		return
 	}
 	s.judgeApproval(now)
+	s.judgeRotation(now.key)
 	id := now.key.ID
 	if s.policy.Status.HighestKeyID >= int64(id) {
 		s.breaks(idsUnique, fmt.Errorf("key %d is made a second time", id))

@@ -37,7 +37,7 @@ func properties() []scenarios.Property {
 			func(_ *scenarios.World, s *State) scenarios.Check {
 				return scenarios.Check{Always: func() error { return s.breaches[keysSecret] }, Finally: s.readableObjects}
 			}),
-		scenarios.NewProperty(quiet, "When all is done nothing is written, and controllers rest: else a cluster would never be idle.",
+		scenarios.NewProperty(quiet, "When all is done nothing is written, and each controller looks once a minute at most: else a cluster would never be idle.",
 			func(_ *scenarios.World, s *State) scenarios.Check {
 				s.watchesRest = true
 				return scenarios.Check{Always: func() error {
@@ -48,6 +48,20 @@ func properties() []scenarios.Property {
 				}}
 			}),
 		eventually(policyMet, "Once nothing goes wrong any more the newest key is of the type that the policy asks for, everything is rewritten with it, and the condition says so.", 90*time.Minute, (*State).policyIsMet),
+		eventually(repairs, "Whatever people delete of the keys, the configurations and the revisions comes back, or what is as good, as long as there is one copy of each key: a slip of the hand must not cost data.", 90*time.Minute, (*State).allIsBack),
+		scenarios.NewProperty(rotations, "Each reason that the policy gives makes one key and no more, and a key is followed by another when it is as old as it may be and not before: auditors count keys, and each costs a rewrite of everything.",
+			func(_ *scenarios.World, s *State) scenarios.Check {
+				s.watchesRest = true
+				return scenarios.Check{
+					Always: func() error {
+						if err := s.breaches[rotations]; err != nil {
+							return err
+						}
+						return s.rotatedInTime()
+					},
+					Eventually: s.reasonIsMet, Within: 90 * time.Minute,
+				}
+			}),
 		eventually(checksUnblock, "A check that failed, hung or died does not keep the next from being made, and a plugin that is well passes in the end.", 90*time.Minute, (*State).checksDoNotBlock),
 		always(checkCleanedUp, "The Pod of a check that passed is kept for an hour, for its logs, and then goes: it holds credentials.", (*State).checksCleanedUp),
 		eventually(decrypts, "Turning encryption off ends with everything in plain text: nobody could take the controllers away otherwise.", 90*time.Minute, (*State).plainAgain),

@@ -13,6 +13,9 @@ type syncs struct {
 	second time.Duration // that count and failed are of
 	count  int
 	failed int
+
+	hour    time.Duration // that resting is of
+	resting int           // of them, while there was nothing to do
 }
 
 // Most syncs of a controller within a second. The pauses after failures begin at five
@@ -29,15 +32,35 @@ func (s *State) reconciled(name string, err error) {
 		c = &syncs{}
 		s.syncs[name] = c
 	}
-	if second := s.world.Engine().Elapsed().Truncate(time.Second); second != c.second {
-		*c = syncs{second: second}
+	now := s.world.Engine().Elapsed()
+	if second := now.Truncate(time.Second); second != c.second {
+		c.second, c.count, c.failed = second, 0, 0
 	}
+	s.restingSync(name, c, now)
 	c.count++
 	if err != nil {
 		c.failed++
 	}
 	if c.failed > failuresMax || c.count > syncsMax {
 		s.breaks(quiet, fmt.Errorf("%s has run %d times within a second, and failed %d times", name, c.count, c.failed))
+	}
+}
+
+// restingSyncs is how often a controller may look within an hour in which nothing
+// happens: once a minute.
+const restingSyncs = 61
+
+// restingSync counts what a controller does while there is nothing to do.
+func (s *State) restingSync(name string, c *syncs, now time.Duration) {
+	switch {
+	case !s.watchesRest, now-s.busy <= restful:
+		c.hour, c.resting = now, 0
+		return
+	case now-c.hour >= time.Hour:
+		c.hour, c.resting = now, 0
+	}
+	if c.resting++; c.resting > restingSyncs {
+		s.breaks(quiet, fmt.Errorf("%s has looked %d times within %s, in which there was nothing to do", name, c.resting, (now-c.hour).Round(time.Second)))
 	}
 }
 

@@ -34,7 +34,7 @@ func (v *server) loaded() state.State { return v.seen.loaded }
 // the configuration. One that is deaf never loads anything anew.
 func (v *server) start(m manifest, deaf bool) {
 	v.revision = m.revision
-	v.instance.SetEncryption(cluster.EncryptionFlags{ProviderConfig: m.config, AutomaticReload: m.reload && !deaf, Watched: true})
+	v.instance.SetEncryption(cluster.EncryptionFlags{ProviderConfig: m.config, AutomaticReload: m.reload && !deaf, HealthzExpires: v.state.config.HealthzExpires, Watched: true})
 	v.instance.Start()
 }
 
