@@ -71,6 +71,9 @@ var plantedBugs = []planted{
 	{bug: "half a plugin is rendered", file: "sidecar/container.go", old: `k.KMS == nil || k.KMS.Plugin == ""`, with: "false", test: "TestWhatIsMissing"},
 	{bug: "plugins collide on a port", file: "sidecar/container.go", old: "name != metricsFlag", with: "true", test: "TestRender"},
 
+	{bug: "that the last plugin is gone is reported as an empty list", file: "kmshealth/reporter.go", old: "len(forms) > 0", with: "true", test: "TestTheLastPluginGoes"},
+	{bug: "that there are no plugins is reported all the time", file: "kmshealth/reporter.go", old: "r.none && len(health) == 0", with: "false", test: "TestTheLastPluginGoes"},
+
 	// Migrators.
 	{bug: "what others write meanwhile is as good", file: "migration/rewrite.go", old: "apierrors.IsConflict(err) && again", with: "apierrors.IsConflict(err)", test: "TestSomebodyElseWrites"},
 	{bug: "attempts follow at once", file: "migration/rewrite.go", old: "RetryMin << attempt", with: "0", kind: "time.Duration", test: "TestWhatPasses"},

@@ -122,7 +122,11 @@ func (r *Reporter) Report(ctx context.Context) error {
 	}
 	ctx, cancel := r.cfg.Clock.WithTimeout(ctx, WriteTimeout)
 	defer cancel()
-	if err := nodestate.Apply(ctx, r.cfg.Live, r.cfg.Node, Manager(r.cfg.Node), map[string]any{"plugins": forms}); err != nil {
+	status := map[string]any{}
+	if len(forms) > 0 { // a list that was and is empty becomes null, which API servers refuse
+		status["plugins"] = forms
+	}
+	if err := nodestate.Apply(ctx, r.cfg.Live, r.cfg.Node, Manager(r.cfg.Node), status); err != nil {
 		return err
 	}
 	r.none = len(health) == 0

@@ -120,6 +120,41 @@ func TestReport(t *testing.T) {
 	})
 }
 
+// TestTheLastPluginGoes, and its report with it, be there another that reports of the
+// node or not. Nothing more is written until there is a plugin again.
+func TestTheLastPluginGoes(t *testing.T) {
+	for _, agent := range []map[string]any{nil, {"runningRevision": int64(7)}} {
+		live := api(t)
+		onNode(t, func(ctx context.Context, env *cluster.Env) {
+			if agent != nil {
+				if err := nodestate.Apply(ctx, live, "node-1", "agent", agent); err != nil {
+					t.Error(err)
+				}
+			}
+			p := kms.NewPlugin(kms.NewVault("v1"), env.Clock)
+			plugins := []kmshealth.Plugin{{KeyID: 1, Service: p}}
+			r := kmshealth.New(kmshealth.Config{
+				Live: live, Clock: env.Clock, Entropy: env.Entropy, Node: "node-1", Log: env.Log,
+				Plugins: func(context.Context) ([]kmshealth.Plugin, error) { return plugins, nil },
+			})
+			got, version := &v1alpha1.EncryptionNodeState{}, ""
+			for round, want := range []int{1, 0, 0, 1, 0, 0} {
+				plugins = []kmshealth.Plugin{{KeyID: 1, Service: p}}[:want]
+				if err := r.Report(ctx); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+				if err := live.Get(ctx, client.ObjectKey{Name: "node-1"}, got); err != nil || len(got.Status.Plugins) != want {
+					t.Errorf("round %d: %d plugins are reported, error %v", round, len(got.Status.Plugins), err)
+				}
+				if round%3 == 2 && got.ResourceVersion != version {
+					t.Errorf("round %d: that there is none is reported again", round)
+				}
+				version = got.ResourceVersion
+			}
+		})
+	}
+}
+
 // TestAllTheTime: every half minute, and somewhat more.
 func TestAllTheTime(t *testing.T) {
 	live := api(t)

@@ -50,7 +50,10 @@ func (r *Reports) NodeReports(ctx context.Context) ([]v1alpha1.EncryptionNodeSta
 // the manager's, part of what the node reports. Fields that the manager had applied
 // before and that are not there go.
 func Apply(ctx context.Context, live kube.Kube, node, manager string, status map[string]any) error {
-	u := &unstructured.Unstructured{Object: map[string]any{"status": status}}
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	if len(status) > 0 { // a status that was and is empty becomes null, which API servers refuse
+		u.Object["status"] = status
+	}
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EncryptionNodeState"))
 	u.SetName(node)
 	apply := func() error {
