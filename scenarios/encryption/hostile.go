@@ -33,7 +33,7 @@ type harm struct {
 
 // harms are all that he may do. Each leaves a copy of every key that data is encrypted
 // with: on the disks of nodes, if nowhere else.
-var harms = []harm{
+var harms = append([]harm{
 	{"type", 6, harmType},
 	{"reason", 5, harmReason},
 	{"resources", 2, harmResources},
@@ -51,7 +51,7 @@ var harms = []harm{
 	{"leader-paused", 5, harmLeaderPaused},
 	{"leader-killed", 4, harmLeaderKilled},
 	{"lease-deleted", 1, harmLeaseDeleted},
-}
+}, kmsHarms...)
 
 func harmNames() []string {
 	var names []string
@@ -100,7 +100,23 @@ func hostile(st *scenarios.Story, s *State, args HostileArgs) error {
 			break
 		}
 	}
-	return nil
+	s.heal()
+	return furnishAgain(st, s)
+}
+
+// furnishAgain brings back what KMS plugins refer to. API servers may need a while until
+// they can write Secrets again.
+func furnishAgain(st *scenarios.Story, s *State) error {
+	const tries, between = 40, 30 * time.Second
+	for try := 0; ; try++ {
+		err := s.ensureCredential()
+		if err == nil || try == tries {
+			return err
+		}
+		if err := st.Sleep(between); err != nil {
+			return err
+		}
+	}
 }
 
 func pick[T any](draw *engine.Stream, all []T) T { return all[draw.Intn(len(all))] }

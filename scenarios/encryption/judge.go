@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -113,16 +114,12 @@ func (s *State) judgeNewKey(now *storedKey) {
 	if s.policy.Status.HighestKeyID >= int64(id) {
 		s.breaks(idsUnique, fmt.Errorf("key %d is made a second time", id))
 	}
-	if s.world.Engine().Elapsed()-s.policy.chosen < staleFor {
-		return // the controllers may not have seen it
-	}
-	if s.lostNewest() {
+	keys := s.history.keys()
+	if s.lostAfter(keys) {
 		return // another key is made whatever there is
 	}
-	for _, k := range s.history.keys() {
-		if !k.Migrated.HasAll(s.lastResources()) && !s.history.edited[k.ID] && s.isNewest(k) {
-			s.breaks(oneCycle, fmt.Errorf("key %d is made before everything was rewritten with key %d", id, k.ID))
-		}
+	if len(keys) > 0 && !s.history.edited[keys[0].ID] && !s.cycleIsOver(&keys[0]) && !givenUp(&now.key, &keys[0]) {
+		s.breaks(oneCycle, fmt.Errorf("key %d is made before everything was rewritten with key %d", id, keys[0].ID))
 	}
 	if backed := s.backedReaders(); backed > 2 {
 		s.breaks(oneCycle, fmt.Errorf("key %d is made while %d keys are read", id, backed))
@@ -132,18 +129,31 @@ func (s *State) judgeNewKey(now *storedKey) {
 // staleFor is how long a cache may take to show a change.
 const staleFor = time.Minute
 
-// isNewest reports whether k is the newest of the keys that there are.
-func (s *State) isNewest(k state.Key) bool {
-	keys := s.history.keys()
-	return len(keys) > 0 && keys[0].Equal(k)
+// cycleIsOver reports whether everything is rewritten with a key, be it by what the
+// policy asked for until recently: that may be all that the controllers have seen.
+func (s *State) cycleIsOver(k *state.Key) bool {
+	all := func(resources []v1alpha1.Resource) bool {
+		return !slices.ContainsFunc(resources, func(r v1alpha1.Resource) bool { return !k.Migrated.Has(groupResource(r)) })
+	}
+	return all(s.policy.Spec.Resources) || s.world.Engine().Elapsed()-s.policy.chosen < staleFor && all(s.policy.chosenBefore)
 }
 
-// lostNewest reports whether the Secret of the newest key that is read is gone, or
-// holds no key any more.
-func (s *State) lostNewest() bool {
+// givenUp reports whether a key was made in place of one whose plugin is dead, which
+// may be before everything is rewritten with that.
+func givenUp(now, before *state.Key) bool {
+	return before.Mode == state.KMS && strings.Contains(now.InternalReason, "kms-plugin-dead")
+}
+
+// lostAfter reports whether an API server reads with a key that is newer than all that
+// there are: its Secret is gone, or holds no key any more.
+func (s *State) lostAfter(keys []state.Key) bool {
 	for _, n := range s.nodes {
+		if !n.server.answers() {
+			continue
+		}
 		for i := range n.server.loaded() {
-			if r := &n.server.loaded()[i]; n.server.answers() && len(r.Read) > 0 && !contains(s.history.keys(), r.Read[0]) {
+			r := &n.server.loaded()[i]
+			if len(r.Read) > 0 && !contains(keys, r.Read[0]) && (len(keys) == 0 || r.Read[0].ID >= keys[0].ID) {
 				return true
 			}
 		}
@@ -317,7 +327,7 @@ func (s *State) judgeNotes(before, now *storedKey) {
 func (s *State) judgeRun(gr schema.GroupResource, k state.Key) {
 	r, u := s.runs[gr], s.uniform[gr]
 	switch {
-	case r == nil || r.key != fmt.Sprint(k.ID):
+	case r == nil || r.key != fmt.Sprint(k.ID) && !strings.HasPrefix(r.key, fmt.Sprint(k.ID, "-")): // with the id of the plugin's own key
 		s.breaks(runsCount, fmt.Errorf("%s is noted to be rewritten with %s, and there was no run for that", gr, keyName(k)))
 	case !u.all || !sameWriter(u.key, plain(k)):
 		s.breaks(runsCount, fmt.Errorf("%s is noted to be rewritten with %s, and not all API servers write with it", gr, keyName(k)))

@@ -176,18 +176,24 @@ func (s *State) checksDoNotBlock() error {
 	return fmt.Errorf("the KMS plugin is still to be checked; the last check says %s", s.condition(v1alpha1.KMSPreflightSucceeded).Reason)
 }
 
-// checksCleanedUp is L5.
+// checksCleanedUp is L5. Who leads, and what API servers run, may have changed: the next
+// look of the controllers is what counts.
 func (s *State) checksCleanedUp() error {
-	if s.leading() == nil || s.world.Engine().Elapsed()-s.leadsSince < settled {
+	if s.leading() == nil || s.policy.Spec.ManagementState != v1alpha1.Managed {
 		return nil // nobody is there to do it
 	}
 	for _, r := range s.kms.pods {
 		if r.gone || !r.passed {
 			continue
 		}
-		if kept := s.world.Engine().Elapsed() - r.ended; kept > encryption.PreflightRetention+2*time.Minute {
-			return fmt.Errorf("the Pod of a check that passed is still there after %s", kept.Round(time.Second))
+		due := max(r.ended+encryption.PreflightRetention, s.leadsSince, s.differed, s.policy.asked) + encryption.Resync + lookTakes
+		if now := s.world.Engine().Elapsed(); now > due {
+			return fmt.Errorf("the Pod of a check that passed is still there after %s", (now - r.ended).Round(time.Second))
 		}
 	}
 	return nil
 }
+
+// lookTakes is how long a look of a controller may take, with requests that go wrong and
+// are made again.
+const lookTakes = 30 * time.Second

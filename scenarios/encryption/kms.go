@@ -1,6 +1,7 @@
 package encryption
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,8 +26,13 @@ type management struct {
 	current  string                // the credential of the day
 	issued   int
 
+	credentials []string // that were ever issued
+
 	faults  map[string]kms.Behaviour // of plugins, by node and id; see faultKey
 	rotated int
+
+	broken   int            // how often plugins were broken by chance
+	brokenBy map[string]int // which time it was, by the key of the fault
 
 	next checkFault // what befalls the next check
 	checks
@@ -194,8 +200,10 @@ func (s *State) newCredential(revoke bool) string {
 		delete(s.kms.accepted, s.kms.current)
 	}
 	s.kms.issued++
-	s.kms.current = fmt.Sprintf("s3cr3t-credential-number-%06d-of-the-vault", s.kms.issued*7919)
+	// No words: what people read may have those.
+	s.kms.current = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, "credential ", s.kms.issued)))[:40]
 	s.kms.accepted[s.kms.current] = true
+	s.kms.credentials = append(s.kms.credentials, s.kms.current)
 	s.learnSecret(fmt.Sprintf("credential %d", s.kms.issued), []byte(s.kms.current))
 	return s.kms.current
 }

@@ -23,6 +23,8 @@ type policyView struct {
 
 	asked  time.Duration // when its spec changed last
 	chosen time.Duration // when its resources did
+
+	chosenBefore []v1alpha1.Resource // its resources until then
 }
 
 // managerOf is the field manager of a write.
@@ -65,7 +67,7 @@ func (s *State) policyChanged(u *unstructured.Unstructured) {
 	if now.Generation != before.Generation {
 		s.policy.asked = s.world.Engine().Elapsed()
 		if !slices.Equal(now.Spec.Resources, before.Spec.Resources) {
-			s.policy.chosen = s.policy.asked
+			s.policy.chosen, s.policy.chosenBefore = s.policy.asked, before.Spec.Resources
 		}
 	}
 	if s.history.writer == controllersUser {

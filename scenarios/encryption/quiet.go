@@ -97,7 +97,11 @@ func (s *State) leads(env *cluster.Env, epoch int64) {
 // judgeEncrypted judges what the condition Encrypted says, once what the policy asks
 // for is known to everybody.
 func (s *State) judgeEncrypted() error {
-	if s.condition(v1alpha1.Encrypted).Status != "True" || s.world.Engine().Elapsed()-max(s.policy.asked, s.differed) < settled {
+	now := s.world.Engine().Elapsed()
+	if s.cannotLook() {
+		s.blind = now
+	}
+	if s.condition(v1alpha1.Encrypted).Status != "True" || now-max(s.policy.asked, s.differed, s.blind) < settled {
 		return nil
 	}
 	for _, r := range s.policy.Spec.Resources {
@@ -114,6 +118,23 @@ func (s *State) judgeEncrypted() error {
 		}
 	}
 	return nil
+}
+
+// cannotLook reports whether the condition stays as it is, whatever is so: while API
+// servers differ, while reading goes wrong, and while nobody is to do anything.
+func (s *State) cannotLook() bool {
+	if s.policy.Spec.ManagementState != v1alpha1.Managed {
+		return true
+	}
+	if c := s.condition(v1alpha1.StateDegraded); c.Status == "True" && c.Reason == "Error" {
+		return true
+	}
+	for _, n := range s.nodes {
+		if !n.ready || n.draining || !n.server.answers() || n.server.revision != s.nodes[0].server.revision {
+			return true
+		}
+	}
+	return false
 }
 
 // settled is how long nothing may have changed before the condition Encrypted must be

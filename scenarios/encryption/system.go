@@ -48,6 +48,7 @@ type State struct {
 	syncs           map[string]*syncs
 	leadsSince      time.Duration
 	busy, differed  time.Duration     // when there was last something to do, and when API servers changed last
+	blind           time.Duration     // when the controllers could last not tell what is encrypted
 	watchesRest     bool              // somebody looks at busy
 	backup          *apiserver.Backup // of etcd
 	aggregatedStays bool              // as it is
@@ -114,7 +115,7 @@ func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, byName: map[string]*node{}, runs: map[schema.GroupResource]*seenRun{},
 		uniform: map[schema.GroupResource]uniform{}, breaches: map[string]error{}, syncs: map[string]*syncs{},
-		kms:     management{vaults: map[string]*kms.Vault{}, accepted: map[string]bool{}, faults: map[string]kms.Behaviour{}},
+		kms:     management{vaults: map[string]*kms.Vault{}, accepted: map[string]bool{}, faults: map[string]kms.Behaviour{}, brokenBy: map[string]int{}},
 		configs: map[string]state.State{}, inventories: map[schema.GroupResource]*inventory{}, numbers: map[string]int64{},
 	}
 	for _, r := range c.Resources {
