@@ -13,7 +13,19 @@ import (
 
 // builtin has the schemas of the built-in kinds. To read them takes a tenth of a
 // second, so it is done once, when a field is first asked after.
-var builtin = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
+var (
+	builtin = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(known()) })
+
+	// known is the scheme of client-go as it comes: others add kinds to the one that
+	// it shares, of which its configurations know nothing.
+	known = sync.OnceValue(func() *runtime.Scheme {
+		s := runtime.NewScheme()
+		if err := scheme.AddToScheme(s); err != nil {
+			panic(err) // constants
+		}
+		return s
+	})
+)
 
 // BuiltinTypes returns a converter for the kinds that client-go knows, and for all
 // others one that guesses: every field of a map is owned by itself, and lists are
@@ -37,7 +49,7 @@ type lazyTypes struct{}
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (lazyTypes) ObjectToTyped(obj runtime.Object, opts ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	if !scheme.Scheme.Recognizes(obj.GetObjectKind().GroupVersionKind()) {
+	if !known().Recognizes(obj.GetObjectKind().GroupVersionKind()) {
 		return UnknownTypes().ObjectToTyped(obj, opts...)
 	}
 	return builtin().ObjectToTyped(obj, opts...)

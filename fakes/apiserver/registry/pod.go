@@ -42,9 +42,14 @@ var pods = &Kind{
 		Prepare:  preparePodStatus,
 		Validate: validatePodStatus,
 	},
+	PrepareCreate: func(c *Context, obj Object) { adoptAppArmor(c, obj.(*corev1.Pod)) },
 	Validate: func(_ *Context, obj Object) field.ErrorList {
-		s := &obj.(*corev1.Pod).Spec
-		errs := append(validateWholePod(s), validateScheduling(s)...)
+		p := obj.(*corev1.Pod)
+		s := &p.Spec
+		errs := validatePodAnnotations(p.Annotations, s, field.NewPath("metadata", "annotations"))
+		errs = append(errs, validateWholePod(s)...)
+		errs = append(errs, validateScheduling(s)...)
+		errs = append(errs, validateNotesAndFields(p.Annotations, s, field.NewPath("spec"))...)
 		if len(s.EphemeralContainers) > 0 {
 			errs = append(errs, field.Forbidden(field.NewPath("spec", "ephemeralContainers"), "cannot be set on create"))
 		}
@@ -57,7 +62,7 @@ var pods = &Kind{
 		if old != nil {
 			return nil // nothing that is warned of may change
 		}
-		out := warnPodSpec(&obj.(*corev1.Pod).Spec, field.NewPath("spec"))
+		out := warnPodSpec(obj.GetAnnotations(), &obj.(*corev1.Pod).Spec, nil)
 		if msgs := validation.IsDNS1123Label(obj.GetName()); len(msgs) > 0 {
 			out = append([]string{fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", msgs)}, out...)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -20,7 +19,9 @@ import (
 func validatePodTemplate(t *corev1.PodTemplateSpec, p *field.Path) field.ErrorList {
 	errs := labelMap(t.Labels, p.Child("labels"))
 	errs = append(errs, apivalidation.ValidateAnnotations(t.Annotations, p.Child("annotations"))...)
+	errs = append(errs, validatePodAnnotations(t.Annotations, &t.Spec, p.Child("annotations"))...)
 	errs = append(errs, validatePodSpec(&t.Spec, p.Child("spec"))...)
+	errs = append(errs, validateNotesAndFields(t.Annotations, &t.Spec, p.Child("spec"))...)
 	if len(t.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
 	}
@@ -30,40 +31,60 @@ func validatePodTemplate(t *corev1.PodTemplateSpec, p *field.Path) field.ErrorLi
 func validatePodSpec(s *corev1.PodSpec, p *field.Path) field.ErrorList {
 	volumes, errs := validateVolumes(s.Volumes, p.Child("volumes"))
 	taken := map[string]bool{}
-	errs = append(errs, validateContainers(s.Containers, volumes, taken, p.Child("containers"))...)
-	if len(s.InitContainers) > 0 {
-		errs = append(errs, validateContainers(s.InitContainers, volumes, taken, p.Child("initContainers"))...)
-	}
-	errs = append(errs, validateEphemerals(s.EphemeralContainers, volumes, taken, p.Child("ephemeralContainers"))...)
+	errs = append(errs, validateMainContainers(s, volumes, taken, p.Child("containers"))...)
+	errs = append(errs, validateInitContainers(s, volumes, taken, p.Child("initContainers"))...)
+	errs = append(errs, validateEphemerals(s, volumes, taken, p.Child("ephemeralContainers"))...)
 	errs = append(errs, oneOf(p.Child("restartPolicy"), s.RestartPolicy,
 		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)...)
 	errs = append(errs, oneOf(p.Child("dnsPolicy"), s.DNSPolicy,
 		corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)...)
 	errs = append(errs, labelMap(s.NodeSelector, p.Child("nodeSelector"))...)
-	if s.ServiceAccountName != "" && !plainSubdomain(s.ServiceAccountName) {
-		for _, msg := range apivalidation.ValidateServiceAccountName(s.ServiceAccountName, false) {
-			errs = append(errs, field.Invalid(p.Child("serviceAccountName"), s.ServiceAccountName, msg))
-		}
+	errs = append(errs, validatePodSecurity(s.SecurityContext, s, p.Child("securityContext"))...)
+	errs = append(errs, validateAffinity(s.Affinity, p.Child("affinity"))...)
+	errs = append(errs, validateDNS(s, p.Child("dnsConfig"))...)
+	errs = append(errs, validateGates(s, p)...)
+	for i := range s.TopologySpreadConstraints {
+		errs = append(errs, validateSpread(&s.TopologySpreadConstraints[i], p.Child("topologySpreadConstraints").Index(i))...)
 	}
-	if s.NodeName != "" && !plainSubdomain(s.NodeName) {
-		for _, msg := range apivalidation.NameIsDNSSubdomain(s.NodeName, false) {
-			errs = append(errs, field.Invalid(p.Child("nodeName"), s.NodeName, msg))
-		}
-	}
+	errs = append(errs, validateHostProcess(s, p)...)
+	errs = append(errs, validateHost(s, p)...)
+	errs = append(errs, validatePodNames(s, p)...)
 	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
 		errs = append(errs, field.Invalid(p.Child("activeDeadlineSeconds"), *d, validation.InclusiveRangeError(1, math.MaxInt32)))
 	}
+	errs = append(errs, validateTolerations(s.Tolerations, p.Child("tolerations"))...)
+	if s.PreemptionPolicy != nil {
+		errs = append(errs, oneOf(p.Child("preemptionPolicy"), *s.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+	}
+	if s.Overhead != nil {
+		errs = append(errs, validateResources(&corev1.ResourceRequirements{Limits: s.Overhead}, p.Child("overhead"))...)
+	}
+	return append(errs, validateSystem(s, p)...)
+}
+
+// validatePodNames checks the names that a pod has, and those of what it refers to.
+func validatePodNames(s *corev1.PodSpec, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	subdomain := func(name, value string) {
+		if value == "" || plainSubdomain(value) {
+			return
+		}
+		for _, msg := range apivalidation.NameIsDNSSubdomain(value, false) {
+			errs = append(errs, field.Invalid(p.Child(name), value, msg))
+		}
+	}
+	subdomain("serviceAccountName", s.ServiceAccountName)
+	subdomain("nodeName", s.NodeName)
 	for _, host := range []struct{ name, value string }{{"hostname", s.Hostname}, {"subdomain", s.Subdomain}} {
 		if host.value != "" {
 			errs = append(errs, dnsLabel(host.value, p.Child(host.name))...)
 		}
 	}
-	if s.DNSPolicy == corev1.DNSNone && s.DNSConfig == nil {
-		errs = append(errs, field.Required(p.Child("dnsConfig"), "must provide `dnsConfig` when `dnsPolicy` is None"))
-	}
-	errs = append(errs, validateTolerations(s.Tolerations, p.Child("tolerations"))...)
-	for i := range s.TopologySpreadConstraints {
-		errs = append(errs, validateSpread(&s.TopologySpreadConstraints[i], p.Child("topologySpreadConstraints").Index(i))...)
+	subdomain("priorityClassName", s.PriorityClassName)
+	if s.RuntimeClassName != nil {
+		for _, msg := range apivalidation.NameIsDNSSubdomain(*s.RuntimeClassName, false) {
+			errs = append(errs, field.Invalid(p.Child("runtimeClassName"), *s.RuntimeClassName, msg))
+		}
 	}
 	return errs
 }
@@ -94,7 +115,8 @@ func validateWholePod(s *corev1.PodSpec) field.ErrorList {
 			}
 		}
 	}
-	return errs
+	errs = append(errs, validateImages(s.Containers, p.Child("containers"))...)
+	return append(errs, validateImages(s.InitContainers, p.Child("initContainers"))...)
 }
 
 // oneOf checks an enumerated value; without one it is required.
@@ -116,120 +138,6 @@ func supported[T ~string](p *field.Path, value T, allowed ...T) field.ErrorList 
 		return nil
 	}
 	return field.ErrorList{field.NotSupported(p, value, allowed)}
-}
-
-func validateVolumes(list []corev1.Volume, p *field.Path) (map[string]bool, field.ErrorList) {
-	var errs field.ErrorList
-	names := make(map[string]bool, len(list))
-	for i := range list {
-		at, name := p.Index(i).Child("name"), list[i].Name
-		switch {
-		case name == "":
-			errs = append(errs, field.Required(at, ""))
-		case names[name]:
-			errs = append(errs, field.Duplicate(at, name))
-		default:
-			errs = append(errs, dnsLabel(name, at)...)
-		}
-		names[name] = true
-	}
-	return names, errs
-}
-
-func validateContainers(list []corev1.Container, volumes, taken map[string]bool, p *field.Path) field.ErrorList {
-	if len(list) == 0 {
-		return field.ErrorList{field.Required(p, "")}
-	}
-	var errs field.ErrorList
-	for i := range list {
-		c, at := &list[i], p.Index(i)
-		if c.Name == "" {
-			errs = append(errs, field.Required(at.Child("name"), ""))
-		} else {
-			errs = append(errs, dnsLabel(c.Name, at.Child("name"))...)
-		}
-		errs = append(errs, validateImage(c.Image, at.Child("image"))...)
-		errs = append(errs, validatePorts(c.Ports, at.Child("ports"))...)
-		errs = append(errs, validateEnv(c.Env, at.Child("env"))...)
-		for j, m := range c.VolumeMounts {
-			if !volumes[m.Name] {
-				errs = append(errs, field.NotFound(at.Child("volumeMounts").Index(j).Child("name"), m.Name))
-			}
-			if m.MountPath == "" {
-				errs = append(errs, field.Required(at.Child("volumeMounts").Index(j).Child("mountPath"), ""))
-			}
-		}
-		errs = append(errs, oneOf(at.Child("imagePullPolicy"), c.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
-		errs = append(errs, validateResources(&c.Resources, at.Child("resources"))...)
-		if sc := c.SecurityContext; sc != nil && sc.Privileged != nil && *sc.Privileged {
-			// Nobody may, unless kube-apiserver is told to allow it.
-			errs = append(errs, field.Forbidden(at.Child("securityContext", "privileged"), "disallowed by cluster policy"))
-		}
-		if taken[c.Name] {
-			errs = append(errs, field.Duplicate(at.Child("name"), c.Name))
-		}
-		taken[c.Name] = true
-	}
-	return errs
-}
-
-func validateImage(image string, p *field.Path) field.ErrorList {
-	switch {
-	case image == "":
-		return field.ErrorList{field.Required(p, "")}
-	case strings.TrimSpace(image) != image:
-		return field.ErrorList{field.Invalid(p, image, "must not have leading or trailing whitespace")}
-	}
-	return nil
-}
-
-func validatePorts(list []corev1.ContainerPort, p *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i := range list {
-		port := &list[i]
-		if port.ContainerPort == 0 {
-			errs = append(errs, field.Required(p.Index(i).Child("containerPort"), ""))
-		} else if port.ContainerPort < 0 || port.ContainerPort > 65535 {
-			for _, msg := range validation.IsValidPortNum(int(port.ContainerPort)) {
-				errs = append(errs, field.Invalid(p.Index(i).Child("containerPort"), port.ContainerPort, msg))
-			}
-		}
-	}
-	return errs
-}
-
-func validateEnv(list []corev1.EnvVar, p *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i := range list {
-		e, at := &list[i], p.Index(i)
-		if e.Name == "" {
-			errs = append(errs, field.Required(at.Child("name"), ""))
-		}
-		if e.ValueFrom != nil && e.Value != "" {
-			errs = append(errs, field.Invalid(at.Child("valueFrom"), "", "may not be specified when `value` is not empty"))
-		}
-	}
-	return errs
-}
-
-func validateResources(r *corev1.ResourceRequirements, p *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, list := range []struct {
-		name string
-		of   corev1.ResourceList
-	}{{"limits", r.Limits}, {"requests", r.Requests}} {
-		for name, q := range list.of {
-			if q.Sign() < 0 {
-				errs = append(errs, field.Invalid(p.Child(list.name).Key(string(name)), q.String(), "must be greater than or equal to 0"))
-			}
-		}
-	}
-	for name, request := range r.Requests {
-		if limit, ok := r.Limits[name]; ok && request.Cmp(limit) > 0 {
-			errs = append(errs, field.Invalid(p.Child("requests"), request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
-		}
-	}
-	return sorted(errs)
 }
 
 func validateTolerations(list []corev1.Toleration, p *field.Path) field.ErrorList {
@@ -272,11 +180,12 @@ const mutablePodFields = "`spec.containers[*].image`,`spec.initContainers[*].ima
 	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
 func validatePodUpdate(p, was *corev1.Pod) field.ErrorList {
+	errs := validateChangedNotes(p, was)
 	if podSpecShape.Equal(p, was) {
-		return nil
+		return errs
 	}
 	spec := field.NewPath("spec")
-	errs := validateWholePod(&p.Spec)
+	errs = append(errs, validateWholePod(&p.Spec)...)
 	if len(p.Spec.Containers) != len(was.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))
 	}

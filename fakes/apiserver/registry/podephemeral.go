@@ -73,7 +73,8 @@ func mirror(p *corev1.Pod) bool {
 
 // validateEphemerals checks ephemeral containers, which have less than others. Taken
 // are the names of those.
-func validateEphemerals(list []corev1.EphemeralContainer, volumes, taken map[string]bool, p *field.Path) field.ErrorList {
+func validateEphemerals(s *corev1.PodSpec, volumes podVolumes, taken map[string]bool, p *field.Path) field.ErrorList {
+	list := s.EphemeralContainers
 	if len(list) == 0 {
 		return nil
 	}
@@ -85,7 +86,7 @@ func validateEphemerals(list []corev1.EphemeralContainer, volumes, taken map[str
 	for i := range list {
 		containers[i] = corev1.Container(list[i].EphemeralContainerCommon)
 	}
-	errs := validateContainers(containers, volumes, taken, p)
+	errs := validateContainers(containers, s, volumes, taken, p)
 	for i := range list {
 		at := p.Index(i)
 		if target := list[i].TargetContainerName; target != "" && !others[target] {

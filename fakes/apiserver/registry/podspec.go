@@ -134,13 +134,18 @@ func defaultPodSpec(s *corev1.PodSpec) {
 	}
 }
 
-func defaultContainer(c *corev1.Container) {
-	if c.ImagePullPolicy == "" {
-		c.ImagePullPolicy = corev1.PullIfNotPresent
-		if latest(c.Image) {
-			c.ImagePullPolicy = corev1.PullAlways
-		}
+func defaultPulling(policy *corev1.PullPolicy, image string) {
+	switch {
+	case *policy != "":
+	case latest(image):
+		*policy = corev1.PullAlways
+	default:
+		*policy = corev1.PullIfNotPresent
 	}
+}
+
+func defaultContainer(c *corev1.Container) {
+	defaultPulling(&c.ImagePullPolicy, c.Image)
 	if c.TerminationMessagePath == "" {
 		c.TerminationMessagePath = corev1.TerminationMessagePathDefault
 	}
@@ -248,6 +253,8 @@ func defaultVolume(v *corev1.Volume) {
 		if t := s.Ephemeral.VolumeClaimTemplate; t != nil {
 			defaultClaimSpec(&t.Spec)
 		}
+	case s.Image != nil:
+		defaultPulling(&s.Image.PullPolicy, s.Image.Reference)
 	case *s == corev1.VolumeSource{}:
 		s.EmptyDir = &corev1.EmptyDirVolumeSource{}
 	}

@@ -18,14 +18,17 @@ func validateSpread(c *corev1.TopologySpreadConstraint, p *field.Path) field.Err
 	if c.TopologyKey == "" {
 		errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
 	}
-	return append(errs, oneOf(p.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
+	return append(errs, supported(p.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
 }
 
 const selectsNothing = ": a null labelSelector results in matching no pod"
 
-// warnPodSpec returns warnings about a valid pod, or template of pods.
-func warnPodSpec(s *corev1.PodSpec, p *field.Path) []string {
-	var out []string
+// warnPodSpec returns warnings about a valid pod, or template of pods, at p; which is
+// nil for a pod.
+func warnPodSpec(notes map[string]string, s *corev1.PodSpec, p *field.Path) []string {
+	template := p != nil
+	metadata, p := p.Child("metadata", "annotations"), p.Child("spec")
+	out := warnLabels(s, p)
 	nothing := func(selector *metav1.LabelSelector, at *field.Path) {
 		if selector == nil {
 			out = append(out, at.Child("labelSelector").String()+selectsNothing)
@@ -34,6 +37,14 @@ func warnPodSpec(s *corev1.PodSpec, p *field.Path) []string {
 	for i := range s.TopologySpreadConstraints {
 		nothing(s.TopologySpreadConstraints[i].LabelSelector, p.Child("topologySpreadConstraints").Index(i))
 	}
+	for _, dead := range deadAnnotations {
+		if _, ok := notes[dead.key]; ok {
+			out = append(out, metadata.Key(dead.key).String()+": "+dead.instead)
+		}
+	}
+	out = append(out, warnReferences(s, p)...)
+	out = append(out, warnProfiles(notes, s, template, metadata)...)
+	out = append(out, warnContainers(s, p)...)
 	if g := s.TerminationGracePeriodSeconds; g != nil && *g < 0 {
 		out = append(out, p.Child("terminationGracePeriodSeconds").String()+": must be >= 0; negative values are invalid and will be treated as 1")
 	}
@@ -72,7 +83,7 @@ func warnTemplate(template func(Object) (*corev1.PodTemplateSpec, *field.Path)) 
 		if old == nil && !ofNodes { // whose pods are not called after it
 			out = warnName(obj)
 		}
-		return append(out, warnPodSpec(&t.Spec, p.Child("spec"))...)
+		return append(out, warnPodSpec(t.Annotations, &t.Spec, p)...)
 	}
 }
 
