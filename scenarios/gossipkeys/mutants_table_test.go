@@ -1,15 +1,9 @@
 package gossipkeys_test
 
-import "github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
-
-// planted is a bug, what catches it, and where it shows.
-type planted struct {
-	mutant.Mutant
-	bug      string // what somebody got wrong
-	property string // the one that catches it
-	scenario string // the file that shows it
-	seeds    int    // in which it must be caught
-}
+import (
+	"github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/planted"
+)
 
 const (
 	core    = "core/gossipkeys/"
@@ -19,10 +13,10 @@ const (
 
 // plantedBugs lists at least one bug for each property, in the order of the
 // properties.
-var plantedBugs = []planted{
+var plantedBugs = []planted.Bug{
 	{
-		bug: "a line that cannot be read is skipped", property: "lists-are-read-whole",
-		scenario: "30-one-line-spoilt.yaml", seeds: 5,
+		Bug: "a line that cannot be read is skipped", Property: "lists-are-read-whole",
+		Scenario: "30-one-line-spoilt.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "skipBadLine", File: core + "format.go",
 			Old: "return nil, fmt.Errorf(\"key at index %d is not valid base64\", len(keys))",
@@ -30,8 +24,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the watcher delivers the primary only", property: "lists-are-read-whole",
-		scenario: "20-key-listed-twice.yaml", seeds: 5,
+		Bug: "the watcher delivers the primary only", Property: "lists-are-read-whole",
+		Scenario: "20-key-listed-twice.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "deliverFirst", File: core + "watcher.go",
 			Old: "w.onKeys(append(Keys(nil), keys...))",
@@ -39,8 +33,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "keys are encoded without padding", property: "written-keys-read-back",
-		scenario: "01-fresh-cluster.yaml", seeds: 5,
+		Bug: "keys are encoded without padding", Property: "written-keys-read-back",
+		Scenario: "01-fresh-cluster.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "unpadded", File: core + "format.go",
 			Old: "lines[i] = base64.StdEncoding.AppendEncode(nil, k.Bytes())",
@@ -48,8 +42,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the restoring update is not bound to what was read", property: "existing-keys-stay",
-		scenario: "09-operator-writes-in-between.yaml", seeds: 30,
+		Bug: "the restoring update is not bound to what was read", Property: "existing-keys-stay",
+		Scenario: "09-operator-writes-in-between.yaml", Seeds: 30,
 		Mutant: mutant.Mutant{
 			Name: "forceFill", File: core + "provisioner.go",
 			Old: "secret := read.DeepCopy()",
@@ -57,8 +51,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "white space counts as no key", property: "existing-keys-stay",
-		scenario: "07-white-space-is-not-empty.yaml", seeds: 5,
+		Bug: "white space counts as no key", Property: "existing-keys-stay",
+		Scenario: "07-white-space-is-not-empty.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "fillBlank", File: core + "provisioner.go",
 			Old: "keys, err := ParseKeys(secret.Data[p.dataKey])\n\tif err != nil {",
@@ -66,8 +60,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "one key is not enough to be remembered", property: "lost-keys-come-back",
-		scenario: "03-two-controllers-start.yaml", seeds: 5,
+		Bug: "one key is not enough to be remembered", Property: "lost-keys-come-back",
+		Scenario: "03-two-controllers-start.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "moreThanOne", File: core + "provisioner.go",
 			Old: "if len(known) > 0 {",
@@ -75,8 +69,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "garbage makes the provisioner forget", property: "lost-keys-come-back",
-		scenario: "06-garbage-then-deleted.yaml", seeds: 5,
+		Bug: "garbage makes the provisioner forget", Property: "lost-keys-come-back",
+		Scenario: "06-garbage-then-deleted.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "forgetOnGarbage", File: core + "provisioner.go",
 			Old: "keys, err := ParseKeys(secret.Data[p.dataKey])\n",
@@ -84,8 +78,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a key counts as known before it is stored", property: "only-stored-keys-are-known",
-		scenario: "04-loser-forgets-its-key.yaml", seeds: 30,
+		Bug: "a key counts as known before it is stored", Property: "only-stored-keys-are-known",
+		Scenario: "04-loser-forgets-its-key.yaml", Seeds: 30,
 		Mutant: mutant.Mutant{
 			Name: "rememberEarly", File: core + "provisioner.go",
 			Old: "err = p.live.Create(ctx, secret)",
@@ -93,8 +87,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a creation that fails is tried again on the spot", property: "one-write-per-reconcile",
-		scenario: "12-create-answer-lost.yaml", seeds: 5,
+		Bug: "a creation that fails is tried again on the spot", Property: "one-write-per-reconcile",
+		Scenario: "12-create-answer-lost.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "retryAtOnce", File: core + "provisioner.go",
 			Old: "err = p.live.Create(ctx, secret)",
@@ -102,8 +96,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "keys that are in order are written all the same", property: "one-write-per-reconcile",
-		scenario: "02-key-chosen-by-user.yaml", seeds: 5,
+		Bug: "keys that are in order are written all the same", Property: "one-write-per-reconcile",
+		Scenario: "02-key-chosen-by-user.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "alwaysFill", File: core + "provisioner.go",
 			Old: "p.remember(keys)\n\treturn nil",
@@ -111,8 +105,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "garbage is looked at again and again", property: "invalid-data-waits-for-repair",
-		scenario: "05-garbage-and-repair.yaml", seeds: 5,
+		Bug: "garbage is looked at again and again", Property: "invalid-data-waits-for-repair",
+		Scenario: "05-garbage-and-repair.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "retryGarbage", File: core + "provisioner.go",
 			Old: "err = reconcile.TerminalError(err)",
@@ -120,8 +114,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a creation that fails is forgotten", property: "secret-comes-back",
-		scenario: "32-creations-refused.yaml", seeds: 5,
+		Bug: "a creation that fails is forgotten", Property: "secret-comes-back",
+		Scenario: "32-creations-refused.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "swallowError", File: core + "provisioner.go",
 			Old: "return fmt.Errorf(\"failed to create Secret %s: %w\", p.secret, err)",
@@ -129,8 +123,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the pauses between attempts grow to five minutes", property: "secret-comes-back",
-		scenario: "32-creations-refused.yaml", seeds: 20,
+		Bug: "the pauses between attempts grow to five minutes", Property: "secret-comes-back",
+		Scenario: "32-creations-refused.yaml", Seeds: 20,
 		Mutant: mutant.Mutant{
 			Name: "slowRetry", File: core + "provisioner.go",
 			Old: "Max: ProvisionRetryMax}",
@@ -138,8 +132,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the watcher forgets what it has delivered", property: "deliveries-are-changes",
-		scenario: "20-key-listed-twice.yaml", seeds: 5,
+		Bug: "the watcher forgets what it has delivered", Property: "deliveries-are-changes",
+		Scenario: "20-key-listed-twice.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "deliverAgain", File: core + "watcher.go",
 			Old: "w.delivered = keys\n",
@@ -147,8 +141,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "only a new primary counts as a change", property: "deliveries-are-current",
-		scenario: "19-node-returns-to-a-stale-view.yaml", seeds: 5,
+		Bug: "only a new primary counts as a change", Property: "deliveries-are-current",
+		Scenario: "19-node-returns-to-a-stale-view.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "samePrimary", File: core + "watcher.go",
 			Old: "if keys.Equal(w.delivered) {",
@@ -156,8 +150,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "an agent is a member of its own cluster before it has keys", property: "no-keys-no-membership",
-		scenario: "14-watch-without-selector.yaml", seeds: 5,
+		Bug: "an agent is a member of its own cluster before it has keys", Property: "no-keys-no-membership",
+		Scenario: "14-watch-without-selector.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "memberOfMyself", File: core + "agent.go",
 			Old: "return nil\n\t}\n\tvar names []string",
@@ -165,8 +159,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "an agent that leaves is not ready any more", property: "no-keys-no-membership",
-		scenario: "22-shut-down-during-delivery.yaml", seeds: 20,
+		Bug: "an agent that leaves is not ready any more", Property: "no-keys-no-membership",
+		Scenario: "22-shut-down-during-delivery.yaml", Seeds: 20,
 		Mutant: mutant.Mutant{
 			Name: "unready", File: core + "agent.go",
 			Old: "return a.ready\n",
@@ -174,8 +168,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "keys are removed from the middle of the ring", property: "ring-keeps-its-primary",
-		scenario: "21-rapid-edits.yaml", seeds: 20,
+		Bug: "keys are removed from the middle of the ring", Property: "ring-keeps-its-primary",
+		Scenario: "21-rapid-edits.yaml", Seeds: 20,
 		Mutant: mutant.Mutant{
 			Name: "removeMiddle", File: core + "ring.go",
 			Old: "last := keys[len(keys)-1]",
@@ -183,8 +177,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "packets are opened with the primary only", property: "nobody-dies-of-deafness",
-		scenario: "16-safe-rotation.yaml", seeds: 20,
+		Bug: "packets are opened with the primary only", Property: "nobody-dies-of-deafness",
+		Scenario: "16-safe-rotation.yaml", Seeds: 20,
 		Mutant: mutant.Mutant{
 			Name: "primaryOnly", File: model + "sealing.go",
 			Old: "for _, k := range n.cfg.Keyring.GetKeys() {",
@@ -192,8 +186,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the gate passes once any node is current", property: "all-nodes-understand-each-other",
-		scenario: "16-safe-rotation.yaml", seeds: 5,
+		Bug: "the gate passes once any node is current", Property: "all-nodes-understand-each-other",
+		Scenario: "16-safe-rotation.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "gateOnAny", File: core + "gate.go",
 			Old: "return g.count(NodeCurrent) > 0 && len(g.waiting()) == 0",
@@ -201,8 +195,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a starting node believes its cache", property: "starts-on-current-keys",
-		scenario: "33-node-lists-from-a-stale-cache.yaml", seeds: 5,
+		Bug: "a starting node believes its cache", Property: "starts-on-current-keys",
+		Scenario: "33-node-lists-from-a-stale-cache.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "cachedStart", File: core + "watcher.go",
 			Old: "if w.live != nil && !w.started {",
@@ -210,8 +204,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "an old key is dropped as soon as the last node reports", property: "drops-wait-for-streams",
-		scenario: "16-safe-rotation.yaml", seeds: 5,
+		Bug: "an old key is dropped as soon as the last node reports", Property: "drops-wait-for-streams",
+		Scenario: "16-safe-rotation.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "dropAtOnce", File: core + "rotator.go",
 			Old: "r.clock.Sleep(ctx, r.settle)",
@@ -219,8 +213,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a report of an earlier list will do", property: "all-nodes-understand-each-other",
-		scenario: "16-safe-rotation.yaml", seeds: 5,
+		Bug: "a report of an earlier list will do", Property: "all-nodes-understand-each-other",
+		Scenario: "16-safe-rotation.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "anyReport", File: core + "gate.go",
 			Old: "case reported && report.Same(want):",
@@ -228,8 +222,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a step that removes no key does not wait", property: "all-nodes-understand-each-other",
-		scenario: "16-safe-rotation.yaml", seeds: 5,
+		Bug: "a step that removes no key does not wait", Property: "all-nodes-understand-each-other",
+		Scenario: "16-safe-rotation.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "flipAtOnce", File: core + "advance.go",
 			Old: "if to.Step != s.rotation.From {",
@@ -237,8 +231,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the new key is added on top", property: "written-lists-are-adjacent",
-		scenario: "16-safe-rotation.yaml", seeds: 5,
+		Bug: "the new key is added on top", Property: "written-lists-are-adjacent",
+		Scenario: "16-safe-rotation.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "addOnTop", File: core + "rotation.go",
 			Old: "return append(slices.Clone(old), fresh)",
@@ -246,8 +240,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a rotation flips and drops in one write", property: "written-lists-are-adjacent",
-		scenario: "16-safe-rotation.yaml", seeds: 5,
+		Bug: "a rotation flips and drops in one write", Property: "written-lists-are-adjacent",
+		Scenario: "16-safe-rotation.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "flipAndDrop", File: core + "rotation.go",
 			Old: "return StepKeys(s.keys[:last], s.keys[last], StepFlipped)",
@@ -255,8 +249,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "peers are joined when keys change and never again", property: "membership-returns",
-		scenario: "31-long-partition.yaml", seeds: 5,
+		Bug: "peers are joined when keys change and never again", Property: "membership-returns",
+		Scenario: "31-long-partition.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "neverRejoin", File: core + "agent_work.go",
 			Old: "for a.await(ctx, a.joinDue, RejoinInterval) {",
@@ -264,8 +258,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the instance is shut down before the worker has stopped", property: "shutdown-is-final",
-		scenario: "22-shut-down-during-delivery.yaml", seeds: 50,
+		Bug: "the instance is shut down before the worker has stopped", Property: "shutdown-is-final",
+		Scenario: "22-shut-down-during-delivery.yaml", Seeds: 50,
 		Mutant: mutant.Mutant{
 			Name: "stopEarly", File: core + "agent.go",
 			Old: "group.Wait()\n\treturn a.stop()",
@@ -273,8 +267,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "an agent claims addresses while it leaves", property: "shutdown-is-final",
-		scenario: "22-shut-down-during-delivery.yaml", seeds: 50,
+		Bug: "an agent claims addresses while it leaves", Property: "shutdown-is-final",
+		Scenario: "22-shut-down-during-delivery.yaml", Seeds: 50,
 		Mutant: mutant.Mutant{
 			Name: "claimWhileLeaving", File: core + "agent.go",
 			Old: "if a.life != running {",
@@ -282,8 +276,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the log shows the keys themselves", property: "keys-stay-secret",
-		scenario: "01-fresh-cluster.yaml", seeds: 5,
+		Bug: "the log shows the keys themselves", Property: "keys-stay-secret",
+		Scenario: "01-fresh-cluster.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "logKeys", File: core + "agent_work.go",
 			Old: "a.Log.Info(\"Applied gossip keys\", \"keys\", want.Fingerprints())",
@@ -291,8 +285,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the log shows a key that was just made", property: "keys-stay-secret",
-		scenario: "01-fresh-cluster.yaml", seeds: 5,
+		Bug: "the log shows a key that was just made", Property: "keys-stay-secret",
+		Scenario: "01-fresh-cluster.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "logNewKey", File: core + "provisioner.go",
 			Old: "p.log.Info(\"Created Secret with a new key\", \"secret\", p.secret, \"keys\", keys.Fingerprints())",
@@ -300,8 +294,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the complaint about a bad line quotes it", property: "keys-stay-secret",
-		scenario: "30-one-line-spoilt.yaml", seeds: 5,
+		Bug: "the complaint about a bad line quotes it", Property: "keys-stay-secret",
+		Scenario: "30-one-line-spoilt.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "quoteLine", File: core + "format.go",
 			Old: "return nil, fmt.Errorf(\"key at index %d is not valid base64\", len(keys))",
@@ -309,8 +303,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the report on the Node holds the keys themselves", property: "keys-stay-secret",
-		scenario: "02-key-chosen-by-user.yaml", seeds: 5,
+		Bug: "the report on the Node holds the keys themselves", Property: "keys-stay-secret",
+		Scenario: "02-key-chosen-by-user.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "reportKeys", File: core + "agent_work.go",
 			Old: "return Report{Version: a.version, Keys: a.ring.Fingerprints(), Time: a.ringTime}, true",
@@ -318,8 +312,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a dead host is reported as an error of the sender's own", property: "story-completes",
-		scenario: "27-dead-node-is-noticed.yaml", seeds: 5,
+		Bug: "a dead host is reported as an error of the sender's own", Property: "story-completes",
+		Scenario: "27-dead-node-is-noticed.yaml", Seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "plainError", File: binding + "environment.go",
 			Old: "from, to := e.host(env.From), e.host(env.To)\n",

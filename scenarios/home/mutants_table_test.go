@@ -3,16 +3,8 @@ package home_test
 import (
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/planted"
 )
-
-// planted is a bug, what catches it, and where it shows.
-type planted struct {
-	mutant.Mutant
-	bug      string // what somebody got wrong
-	property string // the one that catches it
-	scenario string // the file that shows it
-	seeds    int    // in which it must be caught
-}
 
 const (
 	core  = "core/home/"
@@ -21,10 +13,10 @@ const (
 
 // plantedBugs lists at least one bug for each property, in the order of the
 // properties.
-var plantedBugs = []planted{
+var plantedBugs = []planted.Bug{
 	{
-		bug: "New reads the Pod", property: "new-asks-nothing",
-		scenario: "grants/01-normal-start.yaml", seeds: 3,
+		Bug: "New reads the Pod", Property: "new-asks-nothing",
+		Scenario: "grants/01-normal-start.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "readInNew", File: core + "home.go",
 			Old: "return h.firstFetch(ctx)",
@@ -32,8 +24,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the last attempt of New takes as long as any", property: "new-ends-in-time",
-		scenario: "grants/23a-slow-refusals.yaml", seeds: 3,
+		Bug: "the last attempt of New takes as long as any", Property: "new-ends-in-time",
+		Scenario: "grants/23a-slow-refusals.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "uncut", File: core + "fetch.go",
 			Old: "err := h.fetch(ctx, min(attemptMax, left))",
@@ -41,8 +33,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "any grant that is in the directory will do", property: "new-means-a-grant",
-		scenario: "grants/20-leftover-of-no-use.yaml", seeds: 3,
+		Bug: "any grant that is in the directory will do", Property: "new-means-a-grant",
+		Scenario: "grants/20-leftover-of-no-use.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "anyLeftover", File: core + "grantfile.go",
 			Old: "if token, p, err := h.accept(bytes.TrimSpace(content)); err == nil {\n\t\t\treturn token, p, nil",
@@ -50,8 +42,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the old grant is removed before the new one gets its name", property: "grant-file-is-whole",
-		scenario: "grants/01-normal-start.yaml", seeds: 3,
+		Bug: "the old grant is removed before the new one gets its name", Property: "grant-file-is-whole",
+		Scenario: "grants/01-normal-start.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "unlink", File: core + "grantfile.go",
 			Old: "err = files.Rename(ctx, temp, name)",
@@ -59,8 +51,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the grant is not synced before it gets its name", property: "grant-file-is-whole",
-		scenario: "grants/26a-power-loss.yaml", seeds: 10,
+		Bug: "the grant is not synced before it gets its name", Property: "grant-file-is-whole",
+		Scenario: "grants/26a-power-loss.yaml", Seeds: 10,
 		Mutant: mutant.Mutant{
 			Name: "unsynced", File: core + "grantfile.go",
 			Old: "err = files.Sync(ctx, temp)",
@@ -68,8 +60,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a file that goes is a grant that goes", property: "removed-means-gone",
-		scenario: "grants/29a-two-files-one-grant.yaml", seeds: 3,
+		Bug: "a file that goes is a grant that goes", Property: "removed-means-gone",
+		Scenario: "grants/29a-two-files-one-grant.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "unvouched", File: core + "lane.go",
 			Old: "vouched[f.uid] = true",
@@ -77,8 +69,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "what was told is told again", property: "each-content-once",
-		scenario: "grants/01-normal-start.yaml", seeds: 3,
+		Bug: "what was told is told again", Property: "each-content-once",
+		Scenario: "grants/01-normal-start.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "forgetful", File: core + "lane.go",
 			Old: "ok && before.hash == now.hash",
@@ -86,8 +78,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "an error is an answer, too", property: "health-needs-an-answer",
-		scenario: "health/04-five-minutes-down.yaml", seeds: 3,
+		Bug: "an error is an answer, too", Property: "health-needs-an-answer",
+		Scenario: "health/04-five-minutes-down.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "markErrors", File: core + "round.go",
 			Old: "case err != nil:\n\t\treturn nil, err\n\tcase string",
@@ -95,8 +87,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the health is told on the wall clock", property: "health-needs-an-answer",
-		scenario: "health/07-clock-back-in-an-outage.yaml", seeds: 3,
+		Bug: "the health is told on the wall clock", Property: "health-needs-an-answer",
+		Scenario: "health/07-clock-back-in-an-outage.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "wallClock", File: ports + "clock.go",
 			Old: "return c.p.Monotonic()",
@@ -104,8 +96,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "only a ready Pod counts as an answer", property: "answers-mean-health",
-		scenario: "readiness/33-patch-fails.yaml", seeds: 3,
+		Bug: "only a ready Pod counts as an answer", Property: "answers-mean-health",
+		Scenario: "readiness/33-patch-fails.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "markReady", File: core + "round.go",
 			Old: "if mark && !h.paused {",
@@ -113,8 +105,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "only the last reason is remembered", property: "losses-come-once",
-		scenario: "scope/12-claim-in-use-is-deleted.yaml", seeds: 3,
+		Bug: "only the last reason is remembered", Property: "losses-come-once",
+		Scenario: "scope/12-claim-in-use-is-deleted.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "lastReason", File: core + "loss.go",
 			Old: "fresh := !l.known[reason]",
@@ -122,8 +114,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a path that is not known is a Pod that is gone", property: "losses-have-evidence",
-		scenario: "scope/09a-unknown-path.yaml", seeds: 3,
+		Bug: "a path that is not known is a Pod that is gone", Property: "losses-have-evidence",
+		Scenario: "scope/09a-unknown-path.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "anyNotFound", File: core + "round.go",
 			Old: "return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)",
@@ -131,8 +123,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a claim is blamed without another look at the Pod", property: "losses-have-evidence",
-		scenario: "scope/13-pod-and-its-claim-go.yaml", seeds: 3,
+		Bug: "a claim is blamed without another look at the Pod", Property: "losses-have-evidence",
+		Scenario: "scope/13-pod-and-its-claim-go.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "blameClaim", File: core + "round.go",
 			Old: "pod := h.readPod(ctx, false)\n\tswitch {",
@@ -140,8 +132,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "what is served is never asked again", property: scenarios.StoryCompletes,
-		scenario: "scope/15-upgrade-drops-a-version.yaml", seeds: 3,
+		Bug: "what is served is never asked again", Property: scenarios.StoryCompletes,
+		Scenario: "scope/15-upgrade-drops-a-version.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "discoverOnce", File: core + "claims/reader.go",
 			Old: "return r.version, !limited || !deadline.Equal(r.asked)",
@@ -149,8 +141,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "one observation is enough", property: "losses-have-evidence",
-		scenario: "scope/14-claims-unserved-briefly.yaml", seeds: 3,
+		Bug: "one observation is enough", Property: "losses-have-evidence",
+		Scenario: "scope/14-claims-unserved-briefly.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "unservedOnce", File: core + "round.go",
 			Old: "lost := now-h.unserved >= h.cfg.StaleTTL",
@@ -158,8 +150,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a loss is handled by who found it", property: "rounds-never-wait",
-		scenario: "scope/35-slow-handler.yaml", seeds: 3,
+		Bug: "a loss is handled by who found it", Property: "rounds-never-wait",
+		Scenario: "scope/35-slow-handler.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "handleInline", File: core + "loss.go",
 			Old: "l.due.Send()",
@@ -167,8 +159,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "each round sets the condition", property: "readiness-converges",
-		scenario: "health/02-short-outage.yaml", seeds: 3,
+		Bug: "each round sets the condition", Property: "readiness-converges",
+		Scenario: "health/02-short-outage.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "patchAlways", File: core + "readiness.go",
 			Old: "case published == known(ready):\n\t\treturn nil",
@@ -176,8 +168,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "rounds do not look at the condition", property: "readiness-converges",
-		scenario: "readiness/33a-patch-fails-in-the-end.yaml", seeds: 3,
+		Bug: "rounds do not look at the condition", Property: "readiness-converges",
+		Scenario: "readiness/33a-patch-fails-in-the-end.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "noRepair", File: core + "readiness.go",
 			Old: "if err := h.publish(ctx, seen); err != nil && ctx.Err() == nil {",
@@ -185,8 +177,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a Pod that is read during a patch shows it", property: "readiness-converges",
-		scenario: "readiness/33b-slow-patch.yaml", seeds: 20,
+		Bug: "a Pod that is read during a patch shows it", Property: "readiness-converges",
+		Scenario: "readiness/33b-slow-patch.yaml", Seeds: 20,
 		Mutant: mutant.Mutant{
 			Name: "countOnce", File: core + "readiness.go",
 			Old: "r.attempt()\n\tif err != nil {",
@@ -194,8 +186,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the patch does not say whose it is", property: "own-pod-only",
-		scenario: "scope/08a-late-patch.yaml", seeds: 3,
+		Bug: "the patch does not say whose it is", Property: "own-pod-only",
+		Scenario: "scope/08a-late-patch.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "withoutUID", File: core + "readiness.go",
 			Old: "\"metadata\": map[string]any{\"uid\": uid},",
@@ -203,8 +195,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "devices that cannot be read are an error", property: "devices-and-address-answer",
-		scenario: "readiness/40-devices-in-an-outage.yaml", seeds: 3,
+		Bug: "devices that cannot be read are an error", Property: "devices-and-address-answer",
+		Scenario: "readiness/40-devices-in-an-outage.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "devicesFail", File: core + "devices.go",
 			Old: "pod = h.readPod(ctx, false)",
@@ -212,8 +204,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "any Pod of the name is stored", property: "scope-is-own",
-		scenario: "scope/08-replaced-between-polls.yaml", seeds: 3,
+		Bug: "any Pod of the name is stored", Property: "scope-is-own",
+		Scenario: "scope/08-replaced-between-polls.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "storeAny", File: core + "round.go",
 			Old: "h.lose(podLoss(h, \"replaced\"))",
@@ -221,8 +213,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "Run does not wait for what it started", property: "run-leaves-nothing",
-		scenario: "scope/35-slow-handler.yaml", seeds: 10,
+		Bug: "Run does not wait for what it started", Property: "run-leaves-nothing",
+		Scenario: "scope/35-slow-handler.yaml", Seeds: 10,
 		Mutant: mutant.Mutant{
 			Name: "noWait", File: core + "home.go",
 			Old: "h.Close()\n\tg.Wait()",
@@ -230,8 +222,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "an error shows the token that was sent", property: "tokens-stay-secret",
-		scenario: "grants/19-leftover.yaml", seeds: 3,
+		Bug: "an error shows the token that was sent", Property: "tokens-stay-secret",
+		Scenario: "grants/19-leftover.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "showToken", File: core + "fetch.go",
 			Old: "fmt.Errorf(\"ask the controller: %w\", err)",
@@ -239,8 +231,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "an answer counts that a round holds already", property: "override-is-final",
-		scenario: "health/37a-override-in-a-round.yaml", seeds: 3,
+		Bug: "an answer counts that a round holds already", Property: "override-is-final",
+		Scenario: "health/37a-override-in-a-round.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "markPaused", File: core + "round.go",
 			Old: "if mark && !h.paused {",
@@ -248,8 +240,8 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "the less the lease has left, the sooner comes the retry", property: "issuer-is-spared",
-		scenario: "grants/31-renewal-fails.yaml", seeds: 3,
+		Bug: "the less the lease has left, the sooner comes the retry", Property: "issuer-is-spared",
+		Scenario: "grants/31-renewal-fails.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "hotLoop", File: core + "fetch.go",
 			Old: "if h.clock.Sleep(ctx, max(pause, renewSoonest)) != nil {",
