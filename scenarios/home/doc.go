@@ -6,7 +6,7 @@
 //	kubelet       -> container, volumes     (volumes.go, agent.go)
 //	home's ports  -> the simulated world    (kube.go, filesystem.go, web.go)
 //	observers     -> what happened          (life.go, observed.go, health.go, evidence.go,
-//	                                         lane.go, leaks.go, secrecy.go)
+//	                                         lane.go, secrecy.go)
 //	what happened -> properties, view       (properties.go, breaches.go, view.go)
 //
 // The processes run the production code as it ships. What this package adds is around

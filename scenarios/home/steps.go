@@ -248,7 +248,7 @@ func (s *State) drop(sl *slot, name string) error {
 	if err != nil {
 		return fmt.Errorf("issue a grant: %w", err)
 	}
-	s.leaks.addGrant(token)
+	s.learnGrant(token)
 	return v.put(name, []byte(token))
 }
 

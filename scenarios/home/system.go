@@ -10,6 +10,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/fakes/issuer"
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/leaks"
 )
 
 // State is the system in one run.
@@ -27,7 +28,7 @@ type State struct {
 	served     string // the version of resource.k8s.io that is served; empty: none
 	drops      int    // files that somebody has put into a grants directory
 
-	leaks    leakIndex
+	leaks    leaks.Index
 	breaches map[string]error
 }
 

@@ -44,7 +44,7 @@ func (s *State) newToken() string {
 		panic("home: entropy: " + err.Error())
 	}
 	token := hex.EncodeToString(secret)
-	s.leaks.add("a Pod's token", token)
+	s.leaks.AddToken("token of a Pod", token)
 	return token
 }
 
@@ -116,7 +116,7 @@ func (c *controller) serve(arg any) {
 	}
 	resp, err := c.issuer.Get(context.Background(), x.req)
 	if err == nil && resp.Status == 200 && x.req.Bearer.Len() > 0 {
-		s.leaks.addGrant(string(resp.Body))
+		s.learnGrant(string(resp.Body))
 	}
 	d := s.world.Engine().Stream("issuer", "latency").Duration(engine.Dist{Min: c.latency.Min, Max: c.latency.Max})
 	s.world.Engine().After(d, func(any) { x.reply(resp, err) }, nil)

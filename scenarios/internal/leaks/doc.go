@@ -3,4 +3,6 @@
 //
 // An [Index] is told every secret of a run, and says of any text whether it gives a
 // piece of one away, and in which of the many ways in which a program may print bytes.
+// [Log] has a process's log read as it is written, and [Objects] reads what is in the
+// API.
 package leaks
