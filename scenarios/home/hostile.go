@@ -28,8 +28,9 @@ type harm struct {
 // world is what harms work on.
 type world struct {
 	*State
-	draw *engine.Stream
-	slot *slot // one of them
+	draw  *engine.Stream
+	slot  *slot         // one of them
+	until time.Duration // when the last harm ends that ends by itself
 }
 
 // between draws a duration.
@@ -37,7 +38,14 @@ func (w *world) between(low, high time.Duration) time.Duration {
 	return w.draw.Duration(engine.Dist{Min: low, Max: high})
 }
 
-func (w *world) later(d time.Duration, do func()) { w.world.Engine().After(d, func(any) { do() }, nil) }
+// later ends a harm.
+func (w *world) later(d time.Duration, do func()) {
+	w.lasts(d)
+	w.world.Engine().After(d, func(any) { do() }, nil)
+}
+
+// lasts notes a harm that ends by itself.
+func (w *world) lasts(d time.Duration) { w.until = max(w.until, w.world.Engine().Elapsed()+d) }
 
 var harms = []harm{
 	{"api-down", 5, harmServerDown},
@@ -96,12 +104,19 @@ func hostile(st *scenarios.Story, s *State, args HostileArgs) error {
 			break
 		}
 	}
-	return s.makeWell(st)
+	s.makeWell()
+	if left := w.until - st.Engine().Elapsed(); left > 0 {
+		// Whoever says that nothing goes wrong any more must not say so before it is true.
+		if err := st.Sleep(left); err != nil {
+			return err
+		}
+	}
+	st.Tell("world", "the world is well again")
+	return nil
 }
 
 // makeWell ends what does not end by itself.
-func (s *State) makeWell(st *scenarios.Story) error {
-	st.Tell("world", "the world is well again")
+func (s *State) makeWell() {
 	s.controller.behave(IssuerArgs{})
 	s.served = "v1"
 	for _, n := range s.world.Cluster.Nodes() {
@@ -113,7 +128,9 @@ func (s *State) makeWell(st *scenarios.Story) error {
 			l.override(true)
 		}
 	}
-	return nil
+	for _, l := range s.lives {
+		l.crashAt = 0
+	}
 }
 
 // harmServerDown takes all API servers down, for a time around the stale TTL.
@@ -125,6 +142,7 @@ func harmServerDown(w *world) (string, error) {
 		}
 		i.Restart(d)
 	}
+	w.lasts(d)
 	return fmt.Sprintf("the API is down for %v", d), nil
 }
 
@@ -255,6 +273,7 @@ func harmDiskError(w *world) (string, error) {
 func harmNodeCrash(w *world) (string, error) {
 	d := w.between(time.Second, 2*time.Minute)
 	w.world.Cluster.Node(w.slot.node).Restart(d)
+	w.lasts(d)
 	return fmt.Sprintf("%s is down for %v", w.slot.node, d), nil
 }
 

@@ -59,6 +59,37 @@ func TestHostileWorld(t *testing.T) {
 	scenarios.RunFiles(t, r, "hostile/*.yaml")
 }
 
+// TestAHostileWorldIsWellWhenItSaysSo: what began last and ends by itself has ended, too.
+func TestAHostileWorldIsWellWhenItSaysSo(t *testing.T) {
+	r, err := scenarios.New(home.System())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, harm := range []string{"api-cut", "api-down", "api-slow", "node-crash", "disk-error"} {
+		file, err := r.Parse("well.yaml", fmt.Appendf(nil, `apiVersion: seedbed.dev/v1alpha1
+kind: Scenario
+metadata: {name: well, description: Harm is done for a moment.}
+cluster: {nodes: 1, nodeObjects: true, rbac: true}
+systems: {home: {pods: 1}}
+steps:
+- wait: {for: 'home.pods.all(p, p.ready)', within: 1m}
+- home.hostile: {for: 10s, every: 2s..5s, only: [%s]}
+- sleep: 1m
+- assert: home.pods.all(p, p.home.running && p.home.healthy)
+properties: [home.*]
+explore: {horizon: 1h}
+`, harm))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(5) {
+			if o := r.RunSeed(file, seed); !o.Line().Expected {
+				t.Errorf("%s, seed %d: %s %s", harm, seed, o.Line().Found, o.Line().Error)
+			}
+		}
+	}
+}
+
 // rows are the 41 rows of the specification's table, by who tells them: scenario files by
 // their number, and tests of core/home by their name, and by the name of the case in their
 // table if they have many.
