@@ -18,7 +18,7 @@ type witness struct {
 	leaks  bool // the system also has a step and a property that show a token
 }
 
-func (w *witness) registry(t *testing.T) *scenarios.Registry {
+func (w *witness) registry(t testing.TB) *scenarios.Registry {
 	t.Helper()
 	system := System()
 	system.Build = scenarios.BuildWith(func(world *scenarios.World, c Config) (*State, error) {

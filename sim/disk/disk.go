@@ -5,6 +5,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -253,12 +254,25 @@ func (d *Disk) List(dir string) []string {
 	dir = path.Clean(dir)
 	var names []string
 	for name := range d.names {
-		if path.Dir(name) == dir {
-			names = append(names, path.Base(name))
+		if base, is := in(dir, name); is {
+			names = append(names, base)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// in reports whether a name is in a directory, and what it is called there. It is asked
+// of each file whenever any directory is listed. Both are clean, so nothing is made anew.
+func in(dir, name string) (base string, is bool) {
+	switch at := strings.LastIndexByte(name, '/'); at {
+	case -1:
+		return name, dir == "."
+	case 0:
+		return name[1:], dir == "/"
+	default:
+		return name[at+1:], name[:at] == dir
+	}
 }
 
 // bind changes names for processes; it is durable after SyncDir.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -305,5 +306,28 @@ func TestFS(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"f=Newe"}, content(f.Disk())); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestListNamesTheFilesOfOneDirectory as path.Dir and path.Base see them.
+func TestListNamesTheFilesOfOneDirectory(t *testing.T) {
+	d := newDisk(t, simplest(), Options{})
+	names := []string{"a", "b/c", "/a", "/b", "/b/c", "/b/d/e", "/bb/c", "./x", "/b//y", "/b/../z"}
+	for _, name := range names {
+		if err := d.WriteFile(name, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{".", "", "/", "b", "/b", "/b/", "/b/d", "/bb", "/nothing", "/a"} {
+		var want []string
+		for _, name := range names {
+			if name = path.Clean(name); path.Dir(name) == path.Clean(dir) {
+				want = append(want, path.Base(name))
+			}
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, d.List(dir)); diff != "" {
+			t.Errorf("files in %q (-want +got):\n%s", dir, diff)
+		}
 	}
 }
