@@ -102,17 +102,20 @@ func (o *options) keys(ctx context.Context, cfg home.Config) (*grant.Cache, erro
 	if cfg.GrantIssuerURL == "" {
 		return nil, nil
 	}
-	var roots []byte
+	cache := grant.CacheConfig{Issuer: cfg.GrantIssuerURL, Web: cfg.Web, Clock: cfg.Clock}
 	if cfg.GrantCAFile != "" {
-		var err error
-		if roots, err = cfg.Files.ReadFile(ctx, cfg.GrantCAFile, caFileMax); err != nil {
+		cache.Roots = func(ctx context.Context) ([]byte, error) {
+			return cfg.Files.ReadFile(ctx, cfg.GrantCAFile, caFileMax)
+		}
+		roots, err := cache.Roots(ctx)
+		if err != nil {
 			return nil, usageError{fmt.Errorf("--grant-ca-file: %w", err)}
 		}
 		if err := grant.CheckRoots(roots); err != nil {
 			return nil, usageError{fmt.Errorf("--grant-ca-file %s: %w", cfg.GrantCAFile, err)}
 		}
 	}
-	return grant.NewCache(grant.CacheConfig{Issuer: cfg.GrantIssuerURL, Roots: roots, Web: cfg.Web, Clock: cfg.Clock}), nil
+	return grant.NewCache(cache), nil
 }
 
 // state is what the endpoints show.

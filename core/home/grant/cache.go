@@ -31,8 +31,9 @@ type CacheConfig struct {
 	// Issuer is the URL below which the discovery document is.
 	Issuer string
 
-	// Roots are PEM certificates; see [Request].
-	Roots []byte
+	// Roots returns PEM certificates; see [Request]. It is asked before each request,
+	// since somebody may replace them. Nil means the roots of the system.
+	Roots func(context.Context) ([]byte, error)
 
 	// MaxStale is how old keys may be before nothing can be verified with them. It
 	// should be the lease of grants. Zero means DefaultMaxStale.
@@ -111,7 +112,14 @@ func usable(set []json.RawMessage) map[string]jose.JSONWebKey {
 
 // get reads a JSON document.
 func (c *Cache) get(ctx context.Context, url string, into any) error {
-	resp, err := c.cfg.Web.Get(ctx, Request{URL: url, Roots: c.cfg.Roots, Limit: keysLimit + 1})
+	req := Request{URL: url, Limit: keysLimit + 1}
+	if c.cfg.Roots != nil {
+		var err error
+		if req.Roots, err = c.cfg.Roots(ctx); err != nil {
+			return fmt.Errorf("read the certificates that the issuer's must chain to: %w", err)
+		}
+	}
+	resp, err := c.cfg.Web.Get(ctx, req)
 	switch {
 	case err != nil:
 		return err

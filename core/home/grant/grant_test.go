@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/home/grant"
@@ -185,12 +186,14 @@ func TestClaimsMustAgree(t *testing.T) {
 
 // site serves one key.
 type site struct {
-	key  ed25519.PrivateKey
-	edit func(path string, body []byte) []byte
+	key   ed25519.PrivateKey
+	edit  func(path string, body []byte) []byte
+	roots []string // that came with requests
 }
 
 func (s *site) Get(_ context.Context, req grant.Request) (grant.Response, error) {
 	body := []byte(fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q}`, url, url+"/keys"))
+	s.roots = append(s.roots, string(req.Roots))
 	path := strings.TrimPrefix(req.URL, url)
 	if path == "/keys" {
 		body = []byte(encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: s.key.Public(), KeyID: "key-1"}}}))
@@ -276,6 +279,32 @@ func TestRefreshRefusesWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRootsAreReadForEachRequest, because they may be replaced as the token is.
+func TestRootsAreReadForEachRequest(t *testing.T) {
+	errGone := errors.New("the file is gone")
+	inTime(t, func(ctx context.Context, clk clock.Clock) {
+		n := 0
+		web := &site{key: ed25519.NewKeyFromSeed(make([]byte, 32))}
+		keys := grant.NewCache(grant.CacheConfig{Issuer: url, Web: web, Clock: clk, Roots: func(context.Context) ([]byte, error) {
+			if n++; n > 4 {
+				return nil, errGone
+			}
+			return fmt.Append(nil, n), nil
+		}})
+		for range 2 {
+			if err := keys.Refresh(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := keys.Refresh(ctx); !errors.Is(err, errGone) {
+			t.Errorf("without roots: %v", err)
+		}
+		if d := cmp.Diff([]string{"1", "2", "3", "4"}, web.roots); d != "" {
+			t.Errorf("roots (-want +got):\n%s", d)
+		}
+	})
 }
 
 // TestKeysThatAreOld: a key that is not known is asked for, once a minute at most. Keys
