@@ -162,6 +162,53 @@ func TestDaemonWithoutAnAPIServer(t *testing.T) {
 	p.stop(d)
 }
 
+// TestDaemonIsNotFooled by what else is in its grants directory, which it reads on: another
+// grant that comes and goes is admitted and revoked.
+func TestDaemonIsNotFooled(t *testing.T) {
+	p := newPlace(t, newSimulated(t))
+	if err := os.MkdirAll(p.grantsDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const junk = "junk-that-nobody-should-repeat"
+	in := func(name string) string { return filepath.Join(p.grantsDir, name) }
+	p.write(in("big.jwt"), []byte(strings.Repeat(junk, 10_000)))
+	p.write(in("half.jwt"), []byte("head."+junk))
+	p.write(in("notes.txt"), []byte(junk))
+	for _, err := range []error{
+		syscall.Mkfifo(in("fifo.jwt"), 0o600), os.Symlink("nowhere", in("dangling.jwt")), os.Mkdir(in("folder.jwt"), 0o700),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := p.start(p.args()...)
+	p.eventually("the Pod's condition is True", func() bool { return p.condition().Status == corev1.ConditionTrue })
+	extra, err := p.issuer.Issue(issuer.Pod{Name: podName, UID: "extra"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As a projected volume has it: a link into a directory that is swapped.
+	if err := os.Mkdir(in("..1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.write(in("..1/extra"), []byte(extra))
+	if err := os.Symlink("..1/extra", in("extra.jwt")); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("two grants are admitted", func() bool { return p.metric(d, "seedbed_home_grants_admitted") == 2 })
+	if err := os.Remove(in("extra.jwt")); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("one grant is admitted", func() bool { return p.metric(d, "seedbed_home_grants_admitted") == 1 })
+	if c := p.condition(); c.Status != corev1.ConditionTrue || p.epoch() != "1\n" {
+		t.Errorf("condition %+v, epoch %s", c, p.epoch())
+	}
+	if d.says(junk) || d.says(extra) {
+		t.Error("the log shows what is in a file")
+	}
+	p.stop(d)
+}
+
 // TestDaemonIsStoppedWhileItStarts: that is no failure.
 func TestDaemonIsStoppedWhileItStarts(t *testing.T) {
 	p := newPlace(t, newSimulated(t))
