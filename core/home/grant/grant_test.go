@@ -2,7 +2,11 @@ package grant_test
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -146,6 +150,54 @@ func TestVerify(t *testing.T) {
 	})
 }
 
+// TestAlgorithms: an issuer may sign with Ed25519 or ECDSA on P-256, and a token says
+// itself with what; a key is good for its own algorithm only.
+func TestAlgorithms(t *testing.T) {
+	edKey := ed25519.NewKeyFromSeed([]byte("0123456789abcdef0123456789abcdef"))
+	ecKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inTime(t, func(ctx context.Context, clk clock.Clock) {
+		web := &site{key: edKey, more: []jose.JSONWebKey{
+			{Key: ecKey.Public(), KeyID: "ec"}, {Key: wide.Public(), KeyID: "wide"}, {Key: rsaKey.Public(), KeyID: "rsa"},
+			{Key: ecKey, KeyID: "private"}, {Key: []byte("shared"), KeyID: "shared"},
+		}}
+		v := &grant.Verifier{Issuer: url + "/", Audience: "grant-0", Keys: grant.NewCache(grant.CacheConfig{Issuer: url, Web: web, Clock: clk})}
+		good := claims(grant.Grant{UID: "uid-1", Issuer: url, Audience: "grant-0"}, clk.Now())
+		for _, c := range []struct {
+			name      string
+			algorithm jose.SignatureAlgorithm
+			key       any
+			kid       string
+			want      error
+		}{
+			{"Ed25519", jose.EdDSA, edKey, "key-1", nil},
+			{"ECDSA on P-256", jose.ES256, ecKey, "ec", nil},
+			{"ECDSA by the name of the other key", jose.ES256, ecKey, "key-1", grant.ErrForged},
+			{"Ed25519 by the name of the other key", jose.EdDSA, edKey, "ec", grant.ErrForged},
+			{"ECDSA on P-384", jose.ES384, wide, "wide", grant.ErrMalformed},
+			{"RSA", jose.RS256, rsaKey, "rsa", grant.ErrMalformed},
+			{"a key that everybody has", jose.HS256, []byte(edKey.Public().(ed25519.PublicKey)), "key-1", grant.ErrMalformed},
+			{"a key that should not be in the set", jose.ES256, ecKey, "private", grant.ErrForged},
+			{"a shared key", jose.HS256, []byte("shared0123456789shared0123456789"), "shared", grant.ErrMalformed},
+		} {
+			token := signWith(t, c.algorithm, c.key, c.kid, "JWT", good)
+			if _, err := v.Verify(ctx, secret.New([]byte(token))); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.name, err, c.want)
+			}
+		}
+	})
+}
+
 // TestClaimsMustAgree: whoever signs, a token whose claims contradict its grant is none.
 func TestClaimsMustAgree(t *testing.T) {
 	key := ed25519.NewKeyFromSeed([]byte("0123456789abcdef0123456789abcdef"))
@@ -189,6 +241,7 @@ type site struct {
 	key   ed25519.PrivateKey
 	edit  func(path string, body []byte) []byte
 	roots []string // that came with requests
+	more  []jose.JSONWebKey
 }
 
 func (s *site) Get(_ context.Context, req grant.Request) (grant.Response, error) {
@@ -196,7 +249,8 @@ func (s *site) Get(_ context.Context, req grant.Request) (grant.Response, error)
 	s.roots = append(s.roots, string(req.Roots))
 	path := strings.TrimPrefix(req.URL, url)
 	if path == "/keys" {
-		body = []byte(encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: s.key.Public(), KeyID: "key-1"}}}))
+		keys := append([]jose.JSONWebKey{{Key: s.key.Public(), KeyID: "key-1"}}, s.more...)
+		body = []byte(encode(jose.JSONWebKeySet{Keys: keys}))
 	}
 	if s.edit != nil {
 		body = s.edit(path, body)
@@ -222,7 +276,12 @@ func encode(v any) string {
 
 func sign(t *testing.T, key ed25519.PrivateKey, kid string, typ jose.ContentType, payload any) string {
 	t.Helper()
-	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: key, KeyID: kid}}, (&jose.SignerOptions{}).WithType(typ))
+	return signWith(t, jose.EdDSA, key, kid, typ, payload)
+}
+
+func signWith(t *testing.T, algorithm jose.SignatureAlgorithm, key any, kid string, typ jose.ContentType, payload any) string {
+	t.Helper()
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: kid}}, (&jose.SignerOptions{}).WithType(typ))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -27,7 +28,8 @@ var algorithms = []jose.SignatureAlgorithm{jose.EdDSA, jose.ES256}
 
 // Verifier says which grants are genuine. It may be used from several tasks.
 type Verifier struct {
-	// Issuer is who must have signed, and Audience for whom. Required.
+	// Issuer is who must have signed, and Audience for whom. Required. A slash at the
+	// end of the issuer's URL makes no difference.
 	Issuer, Audience string
 
 	// Keys are those of the issuer. Required.
@@ -69,7 +71,7 @@ func (v *Verifier) Verify(ctx context.Context, token secret.Bytes) (Grant, error
 		return Grant{}, err
 	}
 	switch {
-	case c.Issuer != v.Issuer:
+	case strings.TrimRight(c.Issuer, "/") != strings.TrimRight(v.Issuer, "/"):
 		return Grant{}, fmt.Errorf("%w: it is of another issuer", ErrForged)
 	case c.Audience[0] != v.Audience:
 		return Grant{}, fmt.Errorf("%w: it is for another home", ErrForged)
