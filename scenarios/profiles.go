@@ -11,6 +11,7 @@ var profiles = []struct {
 	{"calm", "Nothing goes wrong, but everything takes time.", cluster.Calm},
 	{"stormy", "Every kind of fault strikes at its usual rate.", cluster.Stormy},
 	{"swarm", "Each run draws which kinds of fault strike, and how often.", cluster.Swarm},
+	{"races", "Requests, answers and watch events about objects that several use are overtaken by what others write, and processes crash.", cluster.Races},
 }
 
 func (r *Registry) profile(name string) func() cluster.Profile {

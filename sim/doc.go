@@ -22,7 +22,7 @@
 //	World              the cluster of one run, its script and its properties
 //	Always, Never, Eventually, Finally, Sometimes, Reached
 //	                   what must be true of each run, or of some run
-//	Calm, Stormy, Swarm
+//	Calm, Stormy, Swarm, Races
 //	                   how much goes wrong (package sim/cluster has the details)
 //	CheckRapid, Fuzz   other sources of choices: rapid, Go's native fuzzing
 //	Run, RunSeed, RunReplay

@@ -47,6 +47,7 @@ type Cluster struct {
 	notes     bool       // and notes
 	chronicle *chronicle // nil unless the trace keeps notes
 	written   []Write
+	contests  map[string]*contest // by key; nil until a fault looks for races
 	freeReq   *request
 	freeDel   *delivery
 	spareDel  int

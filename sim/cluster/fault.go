@@ -71,6 +71,9 @@ type FaultKind struct {
 	Opt     bool   // not part of presets: has no sensible default, or matters to few
 	inside  bool   // strikes clients inside the simulation only, not visitors
 
+	// fits, if set, says which requests are opportunities.
+	fits func(r *request) bool
+
 	read  func(p *Process, s *site)                 // SiteRead, on a task
 	call  func(r *request, s *site)                 // SiteSend, SiteServe, SiteReply
 	watch func(w *session, s *site)                 // SiteWatch

@@ -84,6 +84,9 @@ func (c *Cluster) switchOn(f Fault) *activeFault {
 	a := &activeFault{fault: f.withDefaults(k), kind: k, id: c.faults.started}
 	c.faults.started++
 	c.faults.active = append(c.faults.active, a)
+	if k.fits != nil && c.contests == nil {
+		c.contests = map[string]*contest{}
+	}
 	switch k.Sites[0] {
 	case SiteTimed:
 		c.tick(a)

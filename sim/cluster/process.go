@@ -95,6 +95,7 @@ type Process struct {
 	env       *Env
 	informers []*Informer
 	streams   []*session // watches opened by tasks
+	waiting   []*session // that faults hold back until it writes
 	pauses    int
 
 	client    client.Client

@@ -43,6 +43,17 @@ func Swarm() Profile {
 	return p
 }
 
+// Races looks for races: requests, answers and watch events about objects that several
+// use are overtaken by what others write, and processes crash at their requests, until
+// the end of minute three. Nothing else goes wrong, so that runs get far. It finds an
+// update that is lost between two processes in a tenth of the runs that Stormy needs
+// (TestRacesAreFoundSooner in package sim).
+func Races() Profile {
+	return Profile{CeaseAt: 3 * time.Minute, Faults: []Fault{
+		{Kind: "api-overtaken-request"}, {Kind: "api-overtaken-answer"}, {Kind: "watch-overtaken"}, {Kind: "process-crash"},
+	}}
+}
+
 // Until returns the profile with another end.
 func (p Profile) Until(d time.Duration) Profile {
 	p.CeaseAt = d

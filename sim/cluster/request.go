@@ -35,6 +35,7 @@ type flight struct {
 	epoch    int           // of the instance when it was sent
 	delay    time.Duration // added by faults to the next hop
 	late     time.Duration // added by faults to the way back
+	behind   time.Duration // for how long it may wait to be overtaken, added by faults
 	moved    time.Duration // when it was sent, or answered; for the trace
 	hold     time.Duration // added by faults between encoding and commit
 	mask     error         // answered by the server instead of what came of it
@@ -46,6 +47,10 @@ type flight struct {
 	wait *engine.Wait
 	then func(r *request)
 	arg  any // of then's owner
+
+	goOn       func(any) // after it was overtaken
+	limit      engine.Timer
+	behindNext *request // that waits for the same
 
 	cut       cut  // set by faults
 	crash     bool // the process crashes at the end of this hop
@@ -168,11 +173,26 @@ func serve(arg any) {
 		r.lose(0, inst.brokenBy())
 		return
 	}
+	p.cluster.enter(r)
 	if p.sites.serve != nil {
 		p.strike(p.sites.serve, r)
 	}
-	if r.hold > 0 && r.err == nil {
+	switch {
+	case r.behind > 0 && r.err == nil:
+		r.holdUp(serveLate)
+	case r.hold > 0 && r.err == nil:
 		r.encode()
+	default:
+		r.answer()
+	}
+}
+
+// serveLate carries out what has waited to be overtaken, unless the API server has
+// gone in the meantime.
+func serveLate(arg any) {
+	r := arg.(*request)
+	if r.inst.epoch != r.epoch {
+		r.lose(0, r.inst.brokenBy())
 		return
 	}
 	r.answer()
@@ -197,7 +217,7 @@ func commit(arg any) {
 
 // answer carries the request out and sends the answer on its way.
 func (r *request) answer() {
-	c, p, inst := r.cluster, r.proc, r.inst
+	c, p := r.cluster, r.proc
 	if r.err == nil {
 		r.carryOut()
 	}
@@ -209,6 +229,18 @@ func (r *request) answer() {
 			p.crash("right after its request was carried out")
 		}
 	}
+	if r.behind > 0 && r.cut == whole {
+		r.holdUp(returnAnswer)
+		return
+	}
+	returnAnswer(r)
+}
+
+// returnAnswer sends the answer on its way.
+func returnAnswer(arg any) {
+	r := arg.(*request)
+	c, p, inst := r.cluster, r.proc, r.inst
+	r.behind = 0
 	d := p.latency.Duration(c.cfg.Latency) + r.delay + r.late
 	r.delay, r.late = 0, 0
 	switch {
@@ -229,6 +261,8 @@ func (r *request) carryOut() {
 	r.late += r.work.Took()
 	if r.err == nil && r.req.Verb.Write() {
 		r.cluster.wrote(r.proc.name, &r.req, r.resp)
+		r.cluster.overtake(r.key)
+		r.proc.moveOn()
 		r.cluster.eng.Touch()
 	}
 	if r.mask != nil {

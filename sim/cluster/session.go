@@ -35,18 +35,19 @@ type session struct {
 	req   *apiserver.Request // until the server has accepted
 	key   string
 
-	stream *apiserver.Watch // nil until the server has accepted
-	slot   int              // in inst.sessions
-	last   time.Duration    // when the latest event sent will arrive
-	sent   time.Duration    // when the latest event that arrived was sent
-	expiry engine.Timer     // of timeoutSeconds
-	ticker engine.Timer     // of bookmarks
-	late   time.Duration    // added by faults to the way back
-	header bool             // the server has answered that it accepts
-	cutOff bool             // the network is partitioned
-	giveUp engine.Timer     // runs while cutOff
-	closed bool             // the client does not listen any more
-	hungUp bool             // the server does not send any more
+	stream  *apiserver.Watch // nil until the server has accepted
+	slot    int              // in inst.sessions
+	last    time.Duration    // when the latest event sent will arrive
+	sent    time.Duration    // when the latest event that arrived was sent
+	expiry  engine.Timer     // of timeoutSeconds
+	ticker  engine.Timer     // of bookmarks
+	late    time.Duration    // added by faults to the way back
+	waiting *waiting         // what faults hold back, or nil
+	header  bool             // the server has answered that it accepts
+	cutOff  bool             // the network is partitioned
+	giveUp  engine.Timer     // runs while cutOff
+	closed  bool             // the client does not listen any more
+	hungUp  bool             // the server does not send any more
 }
 
 // bookmarkEvery is how often an API server sends a bookmark on a quiet watch.
@@ -152,7 +153,7 @@ func accept(arg any) {
 
 // pump sends every event that the server has for the watch.
 func (s *session) pump() {
-	if s.hungUp || s.cutOff {
+	if s.hungUp || s.cutOff || s.waiting != nil {
 		return
 	}
 	s.answer()
@@ -163,6 +164,10 @@ func (s *session) pump() {
 			break
 		}
 		if p.sites.watch != nil && !p.strikeWatch(s) {
+			return
+		}
+		if s.waiting != nil {
+			s.waiting.event = ev
 			return
 		}
 		s.sendEvent(ev)
@@ -285,6 +290,10 @@ func (s *session) release() {
 	s.expiry.Cancel()
 	s.ticker.Cancel()
 	s.giveUp.Cancel()
+	if s.waiting != nil {
+		s.stopWaiting()
+		s.waiting = nil
+	}
 	if s.stream != nil {
 		s.stream.Stop()
 	}
@@ -304,6 +313,10 @@ func expire(arg any) { arg.(*session).hangUp(nil) }
 // partitioned stops the flow; the client's keep-alive gives up after its
 // timeout.
 func (s *session) partitioned() {
+	if s.waiting != nil { // it was on its way already
+		s.stopWaiting()
+		s.goOn()
+	}
 	s.cutOff = true
 	c := s.proc.cluster
 	s.giveUp = c.eng.After(c.cfg.Client.Timeout, lostConnection, s)

@@ -78,7 +78,7 @@ func (s *site) concerns(verb, key string) bool {
 // strike gives each fault of the list its chance at r.
 func (p *Process) strike(list []*site, r *request) {
 	for _, s := range list {
-		if s.concerns(r.verb, r.key) && s.hits.Hit(s.fault.Rate) {
+		if s.concerns(r.verb, r.key) && (s.kind.fits == nil || s.kind.fits(r)) && s.hits.Hit(s.fault.Rate) {
 			s.kind.call(r, s)
 		}
 	}
