@@ -137,9 +137,9 @@ func (k *Kube) RemoveNamespace(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.namespaces, name)
-	for key := range k.pods {
+	for key, pod := range k.pods {
 		if key.Namespace == name {
-			k.remember(key)
+			k.past[key] = pod
 			delete(k.pods, key)
 		}
 	}
