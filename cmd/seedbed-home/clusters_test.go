@@ -64,15 +64,17 @@ func (s *simulated) Kubeconfig(*corev1.Pod) *clientcmdapi.Config {
 
 func (s *simulated) Token(*corev1.Pod) string { return "the-pods-bound-token" }
 
-// real is a kube-apiserver. The Pod is there as its own service account, with tokens
+func (s *simulated) Poll() time.Duration { return 200 * time.Millisecond }
+
+// genuine is a kube-apiserver. The Pod is there as its own service account, with tokens
 // that are bound to it.
-type real struct {
+type genuine struct {
 	*testing.T
 	server *testenv.Server
 	admin  client.Client
 }
 
-func newReal(t *testing.T) *real {
+func newGenuine(t *testing.T) *genuine {
 	t.Helper()
 	if os.Getenv("SEEDBED_TEST_REAL") == "" {
 		t.Skip("needs a real kube-apiserver: make test-real runs it")
@@ -86,36 +88,40 @@ func newReal(t *testing.T) *real {
 			t.Error(err)
 		}
 	})
-	r := &real{T: t, server: server}
-	if r.admin, err = client.New(server.Config(), client.Options{}); err != nil {
+	g := &genuine{T: t, server: server}
+	if g.admin, err = client.New(server.Config(), client.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return g
 }
 
-func (r *real) Admin() client.Client { return r.admin }
+func (g *genuine) Admin() client.Client { return g.admin }
 
-func (r *real) Kubeconfig(pod *corev1.Pod) *clientcmdapi.Config {
-	return kubeconfig(r.server.URL().String(), r.server.CA(), r.token(pod))
+func (g *genuine) Kubeconfig(pod *corev1.Pod) *clientcmdapi.Config {
+	return kubeconfig(g.server.URL().String(), g.server.CA(), g.token(pod))
 }
 
-func (r *real) Token(pod *corev1.Pod) string { return r.token(pod, "https://controller.example.com") }
+func (g *genuine) Token(pod *corev1.Pod) string {
+	return g.token(pod, "https://controller.example.com")
+}
+
+func (g *genuine) Poll() time.Duration { return time.Second }
 
 // token asks for a token as the kubelet does.
-func (r *real) token(pod *corev1.Pod, audiences ...string) string {
-	r.Helper()
-	api, err := kubernetes.NewForConfig(r.server.Config())
+func (g *genuine) token(pod *corev1.Pod, audiences ...string) string {
+	g.Helper()
+	api, err := kubernetes.NewForConfig(g.server.Config())
 	if err != nil {
-		r.Fatal(err)
+		g.Fatal(err)
 	}
 	seconds := int64(time.Hour / time.Second)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		Audiences: audiences, ExpirationSeconds: &seconds,
 		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
 	}}
-	answer, err := api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(r.Context(), pod.Spec.ServiceAccountName, request, metav1.CreateOptions{})
+	answer, err := api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(g.Context(), pod.Spec.ServiceAccountName, request, metav1.CreateOptions{})
 	if err != nil {
-		r.Fatal(err)
+		g.Fatal(err)
 	}
 	return answer.Status.Token
 }

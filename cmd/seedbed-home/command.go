@@ -180,6 +180,14 @@ func jitter(d time.Duration) time.Duration {
 
 // restConfig says how to reach the API server.
 func (o *options) restConfig() (*rest.Config, error) {
+	cfg, err := o.clusterConfig()
+	if err == nil {
+		cfg.QPS = -1 // the home paces itself; a client that waits makes rounds late
+	}
+	return cfg, err
+}
+
+func (o *options) clusterConfig() (*rest.Config, error) {
 	if o.kubeconfig == "" {
 		cfg, err := rest.InClusterConfig()
 		if err != nil {

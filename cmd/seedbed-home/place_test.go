@@ -60,6 +60,9 @@ type cluster interface {
 
 	// Token is the Pod's bound token.
 	Token(pod *corev1.Pod) string
+
+	// Poll is how often its API server can be asked.
+	Poll() time.Duration
 }
 
 // newPlace makes a Pod in a cluster, and everything that it needs.
@@ -132,7 +135,7 @@ func pemOf(s *httptest.Server) []byte {
 func (p *place) args() []string {
 	return []string{
 		"--kubeconfig", p.kubeconfig, "--pod-name", podName, "--pod-namespace", namespace, "--pod-uid", p.uid,
-		"--stale-ttl", "1s", "--poll", "200ms", "--grants-poll", "100ms", "--grants-dir", p.grantsDir, "--state-dir", p.stateDir,
+		"--stale-ttl", (5 * p.Poll()).String(), "--poll", p.Poll().String(), "--grants-poll", "100ms", "--grants-dir", p.grantsDir, "--state-dir", p.stateDir,
 		"--grant-token-file", p.tokenFile, "--grant-issuer-url", p.controller.URL, "--grant-ca-file", p.caFile, "--listen", "127.0.0.1:0",
 	}
 }
@@ -204,7 +207,7 @@ func (p *place) metric(d *daemon, name string) float64 {
 // eventually waits until something is so.
 func (p *place) eventually(what string, is func() bool) {
 	p.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.Fatalf("it has not come to this: %s", what)
 		}

@@ -1,7 +1,6 @@
 package home
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -33,7 +32,7 @@ explore: {horizon: 20m}
 		b.Fatal(err)
 	}
 	b.ResetTimer()
-	verdicts, err := r.Run(context.Background(), scenarios.Plan{Files: []*scenarios.File{file}, Seeds: b.N, Workers: 1})
+	verdicts, err := r.Run(b.Context(), scenarios.Plan{Files: []*scenarios.File{file}, Seeds: b.N, Workers: 1})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package told
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"maps"
 	"os"
@@ -39,7 +38,7 @@ func Of(t *testing.T, r *scenarios.Registry, file *scenarios.File, seed uint64) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts, err := r.Run(context.Background(), scenarios.Plan{Files: []*scenarios.File{failing}, First: seed, Seeds: 1})
+	verdicts, err := r.Run(t.Context(), scenarios.Plan{Files: []*scenarios.File{failing}, First: seed, Seeds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
