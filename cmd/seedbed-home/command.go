@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -58,6 +59,8 @@ down.
 Its account needs, in its namespace: get of pods, namespaces and, for Pods with claims,
 of resourceclaims of resource.k8s.io; patch of pods/status.
 
+The file cmd/seedbed-home/pod.yaml is a Pod with all of that.
+
 Exit codes: 0 it was told to stop; 1 it could not start or go on; 2 bad flags.`
 
 const example = `  # In a Pod, with POD_NAME, POD_NAMESPACE and POD_UID set by the downward API and a
@@ -97,7 +100,12 @@ func command(log io.Writer) *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cmd.SetVersionTemplate("{{.Version}}")
-	f := cmd.Flags()
+	o.define(cmd.Flags())
+	return cmd
+}
+
+// define defines the flags.
+func (o *options) define(f *pflag.FlagSet) {
 	f.StringVar(&o.home.PodName, "pod-name", os.Getenv("POD_NAME"), "name of this Pod (default $POD_NAME)")
 	f.StringVar(&o.home.PodNamespace, "pod-namespace", os.Getenv("POD_NAMESPACE"), "namespace of this Pod (default $POD_NAMESPACE)")
 	f.StringVar(&o.home.PodUID, "pod-uid", os.Getenv("POD_UID"), "UID of this Pod (default $POD_UID)")
@@ -118,7 +126,6 @@ func command(log io.Writer) *cobra.Command {
 	f.StringVar(&o.warm, "warm-command", "", "program that builds a template, called with the grant's UID, the digest of its template and the devices (default: a grant is warm at once)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "address of /healthz, /readyz and /metrics, such as :8090 for the probes of a kubelet; empty for none")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	return cmd
 }
 
 // logger returns the logger that the flags ask for.

@@ -65,6 +65,13 @@ type cluster interface {
 	Poll() time.Duration
 }
 
+// rules are what the home needs, and no more.
+var rules = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"pods", "namespaces"}, Verbs: []string{"get"}},
+	{APIGroups: []string{""}, Resources: []string{"pods/status"}, Verbs: []string{"patch"}},
+	{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaims"}, Verbs: []string{"get"}},
+}
+
 // newPlace makes a Pod in a cluster, and everything that it needs.
 func newPlace(t *testing.T, c cluster) *place {
 	t.Helper()
@@ -87,12 +94,7 @@ func newPlace(t *testing.T, c cluster) *place {
 	for _, object := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
 		&corev1.ServiceAccount{ObjectMeta: in},
-		// No more than the home needs.
-		&rbacv1.Role{ObjectMeta: in, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"pods", "namespaces"}, Verbs: []string{"get"}},
-			{APIGroups: []string{""}, Resources: []string{"pods/status"}, Verbs: []string{"patch"}},
-			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaims"}, Verbs: []string{"get"}},
-		}},
+		&rbacv1.Role{ObjectMeta: in, Rules: rules},
 		&rbacv1.RoleBinding{
 			ObjectMeta: in, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: in.Name},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: in.Namespace, Name: in.Name}},
