@@ -309,6 +309,7 @@ func (s *State) judgeNotes(before, now *storedKey) {
 	if now.err != nil || before.err != nil || !now.key.Equal(before.key) {
 		return
 	}
+	s.judgeUpdate(before, now)
 	for _, gr := range now.key.Migrated.Resources {
 		if before.key.Migrated.Has(gr) {
 			continue

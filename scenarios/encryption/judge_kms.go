@@ -36,6 +36,9 @@ func (d *observedDeployer) Deploy(ctx context.Context, hash string, cfg *corev1.
 	if k := s.underWay(); k != nil {
 		s.breaks(noChecks, fmt.Errorf("a check is made while not everything is rewritten with %s", keyName(*k)))
 	}
+	if s.kms.looked {
+		s.breaks(oneCheck, errors.New("a check is made while the Pod of another is there"))
+	}
 	if err := validConfig(cfg); err != nil {
 		s.breaks(configsValid, err)
 	}
@@ -150,6 +153,13 @@ func (s *State) judgePlugins(where string, secret *corev1.Secret) {
 		case k.KMS.Version == have.Version && !sameData(k.KMS, have):
 			s.breaks(pluginsAgree, fmt.Errorf("%s has another plugin for key %d than the Secret of the key", where, k.ID))
 		}
+	}
+}
+
+// judgeUpdate judges a change of what the plugin of a key is run with.
+func (s *State) judgeUpdate(before, now *storedKey) {
+	if was, is := before.key.KMS, now.key.KMS; was != nil && is != nil && !sameData(was, is) && is.Version <= was.Version {
+		s.breaks(pluginsAgree, fmt.Errorf("what the plugin of key %d is run with changes, and is of version %d as before: nobody can tell which came later", now.key.ID, was.Version))
 	}
 }
 

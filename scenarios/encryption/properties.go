@@ -62,7 +62,7 @@ func properties() []scenarios.Property {
 					Eventually: s.reasonIsMet, Within: 90 * time.Minute,
 				}
 			}),
-		eventually(checksUnblock, "A check that failed, hung or died does not keep the next from being made, and a plugin that is well passes in the end.", 90*time.Minute, (*State).checksDoNotBlock),
+		eventually(checksUnblock, "A check that failed, hung or died does not keep the next from being made, and a plugin that is well passes in the end.", time.Hour, (*State).checksDoNotBlock),
 		always(checkCleanedUp, "The Pod of a check that passed is kept for an hour, for its logs, and then goes: it holds credentials.", (*State).checksCleanedUp),
 		eventually(decrypts, "Turning encryption off ends with everything in plain text: nobody could take the controllers away otherwise.", 90*time.Minute, (*State).plainAgain),
 	}
