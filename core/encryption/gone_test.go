@@ -123,3 +123,35 @@ func TestTheManagedConfigurationIsEdited(t *testing.T) {
 		}
 	}
 }
+
+// TestADiskOfBeforeTheCycle: once all API servers write with a key none may be started
+// with what writes otherwise, and only then objects are rewritten. What such a server
+// wrote would stay, for all would count as rewritten.
+func TestADiskOfBeforeTheCycle(t *testing.T) {
+	p := newPlant(t)
+	d := &byRevision{plant: p}
+	p.component.Deployer = d
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+	for d.revision < 2 {
+		d.rollTo(1)
+		if first := p.policy().Status.MinSafeRevision; first > 1 {
+			t.Errorf("revision %d is the first that is safe, and API servers run %d", first, d.revision)
+		}
+	}
+	d.rollTo(1)
+	if got := p.policy().Status.MinSafeRevision; got != 2 {
+		t.Errorf("all write with the key, and revision %d is the first that is safe", got)
+	}
+	other := p.managedSecret()
+	other.Data[config.Configuration] = []byte(strings.ReplaceAll(string(other.Data[config.Configuration]), `"name":"1"`, `"name":"7"`))
+	p.others = []*corev1.Secret{other}
+	d.rollTo(20)
+	if len(p.ran) > 0 {
+		t.Errorf("runs %q while an API server may be started with another key", p.ran)
+	}
+	p.others = nil
+	d.rollTo(20)
+	if got := p.condition(v1alpha1.Encrypted); got != "True EncryptionCompleted" {
+		t.Errorf("Encrypted is %s in the end", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -281,13 +282,18 @@ func TestAnotherKeyOfTheSameName(t *testing.T) {
 // TestPrune deletes old keys, but none that a configuration has.
 func TestPrune(t *testing.T) {
 	p := encrypted(t)
+	all := p.controllers
+	p.controllers = slices.DeleteFunc(slices.Clone(all), func(c kube.Controller) bool { return c.Name == "EncryptionPrune" })
+	var revision *corev1.Secret // of a rollout under way, as far as Prune knows
 	for i := range 14 {
 		p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Rotation.Reason = fmt.Sprint("reason ", i) })
 		p.settle()
 		if i == 1 { // keys 2 and 3
-			p.others = []*corev1.Secret{p.deployed}
+			revision = p.deployed
 		}
 	}
+	p.controllers, p.others = all, []*corev1.Secret{revision}
+	must(t, p.sync("Prune"))
 	var left []string
 	list := &corev1.SecretList{}
 	must(t, p.client.List(t.Context(), list, client.MatchingLabels{keysecret.Component: component}))

@@ -32,7 +32,9 @@ const (
 // key that API servers write with, and notes for which resources that is done.
 //
 // Ours: runs begin when all API servers have run the same for [SettleTime] without
-// a break, and a run during which they did not is void. What is noted is noted in
+// a break, and a run during which they did not is void. They begin when no API server
+// can be started any more with a configuration that writes something else: a node with
+// the disk of before would do so unseen. What is noted is noted in
 // the very Secret that was looked at before: if somebody has written it since, all
 // is looked at anew. Resources that are to be encrypted no longer are rewritten as
 // they are.
@@ -167,6 +169,8 @@ func (m *migrationController) migrate(ctx context.Context, v *view, out *outcome
 			migrating = append(migrating, display(j.gr))
 		case progress == overtaken:
 			out.after = noteRetry
+		case progress == held:
+			out.after = ConvergenceRetry
 		case j.again && m.allAgain(v):
 			if progress, err = m.noteAgain(ctx, v, j); err != nil {
 				failed = append(failed, err)
@@ -206,6 +210,9 @@ func (m *migrationController) resource(ctx context.Context, v *view, j job) (pro
 	delete(m.unverified, j.gr)
 	mine := run{key: j.run, since: m.since}
 	if m.begun[j.gr] != mine { // of another configuration, or of a process before this one
+		if alone, err := m.writesAlone(ctx, v, j.gr); err != nil || !alone {
+			return held, err
+		}
 		if err := m.migrator.PruneMigration(ctx, j.gr); err != nil {
 			return busy, fmt.Errorf("end the run before: %w", err)
 		}
@@ -243,6 +250,25 @@ func (m *migrationController) resource(ctx context.Context, v *view, j job) (pro
 	default:
 		return m.note(ctx, v, j)
 	}
+}
+
+// writesAlone reports whether every configuration that an API server may yet be started
+// with writes a resource as what is deployed does. Rollout takes the others away.
+func (m *migrationController) writesAlone(ctx context.Context, v *view, gr schema.GroupResource) (bool, error) {
+	configs, err := m.Deployer.StartableConfigSecrets(ctx)
+	if err != nil {
+		return false, fmt.Errorf("list the configurations that API servers may be started with: %w", err)
+	}
+	for _, s := range configs {
+		on, err := config.Decode(s)
+		if err != nil {
+			return false, err
+		}
+		if !writesAlikeFor(gr, on, v.current) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // verify looks whether a run that has ended well has done its work. If not, it is void.

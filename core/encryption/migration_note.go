@@ -85,6 +85,9 @@ const (
 	// overtaken is a job that is done, but somebody else has written what it is to be
 	// noted in.
 	overtaken
+
+	// held is a job that cannot begin yet.
+	held
 )
 
 var errNoSecret = errors.New("no Secret has the key")

@@ -48,6 +48,9 @@ var plantedBugs = []planted{
 	{bug: "runs are believed though they left something", file: "migration.go", old: "m.Verifier == nil", with: "true", test: "TestARunLeavesSomething"},
 	{bug: "the last revision may be gone", file: "rollout.go", old: "stored[len(stored)-1].number < latest", with: "false", test: "TestARevisionIsDeleted"},
 	{bug: "a revision that is gone is none", file: "look.go", old: "errors.Is(err, ErrConfigGone)", with: "errors.Is(err, ErrConfigGone) && func() bool { err = nil; converged = true; return false }()", test: "TestARevisionIsDeleted"},
+	{bug: "a node may come back with what writes otherwise", file: "rollout.go", old: "alike <= safe", with: "true", test: "TestADiskOfBeforeTheCycle"},
+	{bug: "what writes otherwise is refused before all write with the key", file: "rollout.go", old: "v.deployed.Name != last.secret.Name", with: "false", test: "TestADiskOfBeforeTheCycle"},
+	{bug: "runs begin while a node may be started with what writes otherwise", file: "migration.go", old: "!writesAlikeFor(gr, on, v.current)", with: "false", test: "TestADiskOfBeforeTheCycle"},
 	{bug: "keys are dropped before the latest revision is loaded", file: "managed.go", old: "v.phase == state.Pruning && !v.latest(policy)", with: "false", test: "TestPruningWaitsForTheLatestRevision"},
 
 	// Keys of plugins.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,7 +36,9 @@ const EventRevisionCut = "EncryptionRevisionCut"
 //
 // It says in the policy's status which revision is the latest, and which is the first
 // that nodes may still load: one that reads what is written now, and writes what is
-// read now. Older ones are deleted.
+// read now. Once all API servers run the latest, it must write what they write: else a
+// node that comes back with the disk of before would undo what is rewritten, and nobody
+// would notice. Older ones are deleted.
 func NewRolloutController(c *Component) kube.Controller {
 	o := &rolloutController{c}
 	r := &reconciler{Component: c, name: "EncryptionRollout", degraded: v1alpha1.RolloutDegraded, sync: o.sync}
@@ -89,7 +92,7 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 		}
 		stored = append(stored, storedRevision{latest, cut})
 	}
-	safe, err := firstSafe(stored)
+	safe, err := o.firstSafe(ctx, stored)
 	if err != nil {
 		return err
 	}
@@ -168,9 +171,27 @@ func (o *rolloutController) cut(ctx context.Context, managed *corev1.Secret, num
 	return s, nil
 }
 
-// firstSafe returns the first of the revisions, from which on all get along with the
+// firstSafe returns the first of the revisions that nodes may load.
+func (o *rolloutController) firstSafe(ctx context.Context, stored []storedRevision) (int64, error) {
+	last := stored[len(stored)-1]
+	safe, err := firstThat(stored, compatible)
+	if err != nil {
+		return 0, err
+	}
+	alike, err := firstThat(stored, writesAlike)
+	if err != nil || alike <= safe {
+		return safe, err
+	}
+	v, err := o.look(ctx)
+	if err != nil || v == nil || v.deployed == nil || v.deployed.Name != last.secret.Name {
+		return safe, err
+	}
+	return alike, nil
+}
+
+// firstThat returns the first of the revisions from which on all get along with the
 // last.
-func firstSafe(stored []storedRevision) (int64, error) {
+func firstThat(stored []storedRevision, fits func(a, last state.State) bool) (int64, error) {
 	last := stored[len(stored)-1]
 	want, err := config.Decode(last.secret)
 	if err != nil {
@@ -179,7 +200,7 @@ func firstSafe(stored []storedRevision) (int64, error) {
 	safe := last.number
 	for _, r := range slices.Backward(stored[:len(stored)-1]) {
 		on, err := config.Decode(r.secret)
-		if err != nil || !compatible(on, want) {
+		if err != nil || !fits(on, want) {
 			break
 		}
 		safe = r.number
@@ -208,6 +229,31 @@ func compatible(a, b state.State) bool {
 		}
 	}
 	return true
+}
+
+// writesAlike reports whether API servers that run a write as those that run b do.
+func writesAlike(a, b state.State) bool {
+	for _, s := range []state.State{a, b} {
+		for i := range s {
+			if !writesAlikeFor(s[i].GroupResource, a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func writesAlikeFor(gr schema.GroupResource, a, b state.State) bool {
+	x, y := writer(a.Find(gr)), writer(b.Find(gr))
+	return x == nil && y == nil || x != nil && y != nil && x.Equal(*y)
+}
+
+// writer is the key that objects of a resource are encrypted with; nil for none.
+func writer(r *state.Resource) *state.Key {
+	if r == nil || r.Write == nil || r.Write.Mode == state.Identity {
+		return nil
+	}
+	return r.Write
 }
 
 func (o *rolloutController) deleteBefore(ctx context.Context, stored []storedRevision, safe int64) error {

@@ -245,7 +245,7 @@ func harmDiskRestored(s *State, draw *engine.Stream) (string, error) {
 // leading is the process that leads; nil if none does.
 func (s *State) leading() *cluster.Process {
 	p := s.world.Cluster.Process(s.leader)
-	if p == nil || !p.Alive() || p.Paused() {
+	if p == nil || !p.Alive() || p.Paused() || p.Incarnation() != s.leaderStart {
 		return nil
 	}
 	return p

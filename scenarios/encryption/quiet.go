@@ -89,7 +89,7 @@ func (s *State) judgeRest(what string) {
 // leads notes that a leadership begins.
 func (s *State) leads(env *cluster.Env, epoch int64) {
 	s.count.leaders++
-	s.leader, s.leadsSince = env.Process, s.world.Engine().Elapsed()
+	s.leader, s.leaderStart, s.leadsSince = env.Process, env.Incarnation, s.world.Engine().Elapsed()
 	s.disturbed()
 	env.Event("leads", "", uint64(epoch), "leads the controllers from now on")
 }

@@ -55,6 +55,7 @@ type State struct {
 	mishap          mishap            // of agents
 	numbers         map[string]int64  // the revisions that the hashes in configs are of
 	leader          string            // the process that leads, as far as it knows
+	leaderStart     int               // its incarnation
 }
 
 // System returns the system for registration.
