@@ -219,7 +219,9 @@ func (s *State) must(err error) { s.world.Must(err) }
 
 // tell puts a sentence into the story.
 func (s *State) tell(object, format string, args ...any) {
-	s.world.Cluster.Narrate("sys", object, "tells", fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	s.shown("the story of "+object, text)
+	s.world.Cluster.Narrate("sys", object, "tells", text)
 }
 
 func dist(s scenarios.Span) engine.Dist {
