@@ -65,7 +65,7 @@ func builtinProperties() []*Property {
 	return []*Property{
 		storyCompletes,
 		{Name: NoPanic, Meaning: "No process panics: a panic kills the whole process, and most likely again when it comes back to the same input. The run ends there."},
-		{Name: NoLivelock, Meaning: "No process keeps a processor busy without virtual time moving: it would burn a core and starve its neighbours."},
+		{Name: NoLivelock, Meaning: "No process keeps a processor busy without virtual time moving, nor an API server with the same request over and over: it would burn a core and starve its neighbours."},
 		{Name: NoDeadlock, Meaning: "No task waits for ever for a lock, an answer or another task: its work would never be done, and nothing would say so."},
 		{Name: PermissionsSuffice, check: permissionsSuffice,
 			Meaning: "The API servers never refuse a process for lack of a permission: a Role that misses a verb is found on the day on which the rare path that needs it is taken."},

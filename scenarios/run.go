@@ -157,6 +157,7 @@ func (r *Registry) outcome(file *File, got *sim.Result, w *World) *Outcome {
 	var evaluation *EvaluationError
 	var panicked *engine.PanicError
 	var livelock *engine.LivelockError
+	var storm *cluster.StormError
 	var deadlock *engine.DeadlockError
 	switch {
 	case errors.As(got.Err, &evaluation):
@@ -167,6 +168,8 @@ func (r *Registry) outcome(file *File, got *sim.Result, w *World) *Outcome {
 		violate(NoPanic, r.Property(NoPanic).Meaning, panicked.Error(), got.Elapsed)
 	case errors.As(got.Err, &livelock) && ofSystem(livelock.Task):
 		violate(NoLivelock, r.Property(NoLivelock).Meaning, livelock.Error(), got.Elapsed)
+	case errors.As(got.Err, &storm) && ofSystem(storm.Task):
+		violate(NoLivelock, r.Property(NoLivelock).Meaning, storm.Error(), got.Elapsed)
 	case errors.As(got.Err, &deadlock) && ofSystem(deadlock.Tasks[0].Task):
 		violate(NoDeadlock, r.Property(NoDeadlock).Meaning, deadlock.Error(), got.Elapsed)
 	default:

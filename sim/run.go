@@ -76,6 +76,7 @@ func errorSignature(err error) string {
 	var panicked *engine.PanicError
 	var exited *engine.GoexitError
 	var livelock *engine.LivelockError
+	var storm *cluster.StormError
 	var deadlock *engine.DeadlockError
 	var script *ScriptError
 	switch {
@@ -85,6 +86,8 @@ func errorSignature(err error) string {
 		return kind + " " + withoutNumbers(exited.Task)
 	case errors.As(err, &livelock):
 		return kind + " " + withoutNumbers(livelock.Task)
+	case errors.As(err, &storm):
+		return kind + " " + withoutNumbers(storm.Process+" "+storm.Request)
 	case errors.As(err, &deadlock):
 		return kind + " " + withoutNumbers(fmt.Sprint(deadlock.Tasks[0].Task, " at ", deadlock.Tasks[0].Op))
 	case errors.As(err, &script):

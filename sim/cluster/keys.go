@@ -19,6 +19,7 @@ type key struct {
 	resource, namespace, name string
 	text                      string
 	next                      *key
+	traffic                   traffic
 }
 
 func (k *key) is(resource, namespace, name string) bool {
@@ -29,16 +30,16 @@ func (k *key) is(resource, namespace, name string) bool {
 // are about one of them, and looking there touches less memory than the table.
 type recentKeys [2]*key
 
-func (r *recentKeys) of(t *keyTable, resource, namespace, name string) string {
+func (r *recentKeys) of(t *keyTable, resource, namespace, name string) *key {
 	if k := r[0]; k != nil && k.is(resource, namespace, name) {
-		return k.text
+		return k
 	}
 	k := r[1]
 	if k == nil || !k.is(resource, namespace, name) {
 		k = t.key(resource, namespace, name)
 	}
 	r[0], r[1] = k, r[0]
-	return k.text
+	return k
 }
 
 type verbParts struct {
@@ -68,7 +69,7 @@ func (t *keyTable) key(resource, namespace, name string) *key {
 			return k
 		}
 	}
-	k := &key{resource, namespace, name, keyText(resource, namespace, name), first}
+	k := &key{resource, namespace, name, keyText(resource, namespace, name), first, traffic{}}
 	t.keys[name] = k
 	return k
 }

@@ -108,8 +108,10 @@ func (c *Cluster) newRequest(p *Process, req *apiserver.Request) *request {
 		r.next = nil
 	}
 	r.proc, r.inc, r.req = p, p.incarnation, *req
-	r.key = p.keys.of(c.keys, req.Resource.Resource, req.Namespace, target(req))
+	about := p.keys.of(c.keys, req.Resource.Resource, req.Namespace, target(req))
+	r.key = about.text
 	r.verb = c.keys.verb(req)
+	about.traffic.count(r)
 	if r.req.User == nil {
 		r.req.User = p.spec.User
 	}

@@ -241,3 +241,11 @@ func (l *waitList) remove(t *Task) {
 	}
 	t.list, t.wprev, t.wnext = nil, nil, nil
 }
+
+// Running returns the id of the task that has the processor, or "" in a callback.
+func (e *Engine) Running() string {
+	if !e.inTask {
+		return ""
+	}
+	return e.task.ID()
+}
