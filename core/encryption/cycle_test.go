@@ -45,14 +45,17 @@ var (
 	request = reconcile.Request{}
 )
 
-// fixedClock is a clock that tests set.
+// fixedClock is a clock that tests set: time passes with now, and stepped is by how far
+// the wall clock is ahead of it.
 type fixedClock struct {
 	clock.Clock
-	now time.Time
+	now     time.Time
+	stepped time.Duration
 }
 
-func (c *fixedClock) Now() time.Time                  { return c.now }
-func (c *fixedClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+func (c *fixedClock) Now() time.Time                  { return c.now.Add(c.stepped) }
+func (c *fixedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c *fixedClock) Monotonic() time.Duration        { return time.Duration(c.now.UnixNano()) }
 
 // plant is a component with its controllers, API servers that load what the test
 // says, and migrations that end when the test says.

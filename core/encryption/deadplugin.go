@@ -26,7 +26,7 @@ var errOldPluginDead = errors.New("no key is made in its place, for the plugin o
 // deadWatch remembers since when the plugin of the newest key is dead.
 type deadWatch struct {
 	key   uint64
-	since time.Time
+	since time.Duration // on the monotonic clock
 }
 
 // deadPlugin reports whether the newest key is of a plugin that has been dead for so
@@ -47,11 +47,11 @@ func (k *keyController) deadPlugin(ctx context.Context, policy *v1alpha1.Encrypt
 		k.dead = deadWatch{}
 		return false, nil
 	}
-	now := k.Clock.Now()
+	now := k.Clock.Monotonic()
 	if k.dead.key != s.key.ID {
 		k.dead = deadWatch{s.key.ID, now}
 	}
-	if now.Sub(k.dead.since) <= PluginPatience {
+	if now-k.dead.since <= PluginPatience {
 		return false, nil
 	}
 	for _, old := range v.current.ReadKeys() {

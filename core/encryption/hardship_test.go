@@ -279,6 +279,29 @@ func TestAnotherKeyOfTheSameName(t *testing.T) {
 	}
 }
 
+// TestTheClockIsStepped while API servers have only just come to agree: a write that one
+// of them began before may be under way still.
+func TestTheClockIsStepped(t *testing.T) {
+	p := newPlant(t)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+	for p.managedSecret() == nil || short(t, p.managedSecret()) != "c1,i" {
+		must(t, p.sync())
+		p.roll()
+	}
+	p.roll()
+	must(t, p.sync())
+	p.clock.stepped = time.Hour
+	must(t, p.sync())
+	if len(p.ran) > 0 {
+		t.Errorf("runs %q", p.ran)
+	}
+	p.clock.now, p.clock.stepped = p.clock.now.Add(encryption.SettleTime), -time.Hour
+	must(t, p.sync())
+	if len(p.ran) != 1 {
+		t.Errorf("runs %q once they have settled", p.ran)
+	}
+}
+
 // TestPrune deletes old keys, but none that a configuration has.
 func TestPrune(t *testing.T) {
 	p := encrypted(t)

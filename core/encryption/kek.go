@@ -43,33 +43,37 @@ type kekController struct {
 	*Component
 	watch kekWatch
 
+	// Times are those of the monotonic clock: what API servers do takes so long
+	// whatever the other shows.
+
 	// settled is when the id of the key was last known to be settled, or when that
 	// was first looked for.
-	settled time.Time
+	settled time.Duration
 
-	// sick is since when a plugin that objects are rewritten with is not well; zero
-	// while it is.
-	sick time.Time
+	// sick is since when a plugin that objects are rewritten with is not well, if
+	// isSick.
+	sick   time.Duration
+	isSick bool
 }
 
 // kekWatch remembers since when a plugin has given its key an id.
 type kekWatch struct {
 	key   uint64
 	kek   string
-	since time.Time
+	since time.Duration // on the monotonic clock
 }
 
 // see notes the id that all nodes agree on, empty for none, and reports whether it is
 // another than before.
-func (w *kekWatch) see(key uint64, kek string, now time.Time) {
+func (w *kekWatch) see(key uint64, kek string, now time.Duration) {
 	if w.key != key || w.kek != kek {
 		*w = kekWatch{key, kek, now}
 	}
 }
 
 // settledOn returns the id if it has stood for long enough.
-func (w *kekWatch) settledOn(now time.Time) string {
-	if w.kek == "" || now.Sub(w.since) < KEKSettleTime {
+func (w *kekWatch) settledOn(now time.Duration) string {
+	if w.kek == "" || now-w.since < KEKSettleTime {
 		return ""
 	}
 	return w.kek
@@ -89,27 +93,25 @@ func (k *kekController) sync(ctx context.Context, _ *v1alpha1.EncryptionPolicy, 
 	}
 	s := v.writer()
 	if s == nil || s.key.Mode != state.KMS {
-		k.watch, k.settled, k.sick = kekWatch{}, time.Time{}, time.Time{}
+		k.watch, k.isSick = kekWatch{}, false
 		return nil
 	}
 	reports, err := k.pluginReports(ctx, s.key.ID)
 	if err != nil {
 		return err
 	}
-	now := k.Clock.Now()
-	if k.settled.IsZero() || k.watch.key != s.key.ID {
+	now := k.Clock.Monotonic()
+	if k.watch.key != s.key.ID {
 		k.settled = now
 	}
 	k.watch.see(s.key.ID, reports.kek, now)
-	if len(reports.sick) == 0 {
-		k.sick = time.Time{}
-	} else if k.sick.IsZero() {
-		k.sick = now
+	if sick := len(reports.sick) > 0; sick != k.isSick {
+		k.isSick, k.sick = sick, now
 	}
 	next := k.next(v, s.key.KEK, now)
 	if k.watch.settledOn(now) != "" {
 		k.settled = now
-	} else if now.Sub(k.settled) > KEKPatience {
+	} else if now-k.settled > KEKPatience {
 		why := reports.why
 		if why == "" {
 			why = fmt.Sprintf("the id changes again and again, and is %q now", reports.kek)
@@ -131,8 +133,8 @@ func (k *kekController) sync(ctx context.Context, _ *v1alpha1.EncryptionPolicy, 
 }
 
 // next returns what the key's Secret should say.
-func (k *kekController) next(v *view, kek state.KEK, now time.Time) state.KEK {
-	if kek.Pending() && !k.sick.IsZero() && now.Sub(k.sick) >= KEKSettleTime {
+func (k *kekController) next(v *view, kek state.KEK, now time.Duration) state.KEK {
+	if kek.Pending() && k.isSick && now-k.sick >= KEKSettleTime {
 		kek.Target = kek.Migrated // nothing can be rewritten, and another key may wait for it
 	}
 	id := k.watch.settledOn(now)
@@ -140,7 +142,7 @@ func (k *kekController) next(v *view, kek state.KEK, now time.Time) state.KEK {
 		return kek
 	}
 	if id != kek.Converged {
-		kek.Converged, kek.Since = id, k.watch.since.UTC().Truncate(time.Second)
+		kek.Converged, kek.Since = id, k.Clock.Now().Add(k.watch.since-now).UTC().Truncate(time.Second)
 	}
 	if id != kek.Migrated && !kek.Pending() && v.phase == state.Settled {
 		kek.Target = id

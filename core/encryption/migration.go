@@ -55,9 +55,10 @@ type migrationController struct {
 	*Component
 	migrator Migrator
 
-	// settled is the configuration that all API servers have run since since.
+	// settled is the configuration that all API servers have run since since, on the
+	// monotonic clock: a step of the other must not let a run begin too early.
 	settled string
-	since   time.Time
+	since   time.Duration
 
 	// begun are the runs that were begun under it, again those of them that have
 	// rewritten a resource with another key of a plugin.
@@ -82,7 +83,7 @@ type failure struct {
 // run is for a key, under the configuration that had settled at a time.
 type run struct {
 	key   string
-	since time.Time
+	since time.Duration
 }
 
 func (m *migrationController) sync(ctx context.Context, _ *v1alpha1.EncryptionPolicy, out *outcome) error {
@@ -124,7 +125,7 @@ func (m *migrationController) watchPlugin(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	m.watch.see(s.key.ID, reports.kek, m.Clock.Now())
+	m.watch.see(s.key.ID, reports.kek, m.Clock.Monotonic())
 	return nil
 }
 
@@ -152,12 +153,12 @@ func (m *migrationController) migrate(ctx context.Context, v *view, out *outcome
 	sum := sha256.Sum256(v.deployed.Data[config.Configuration])
 	if now := fmt.Sprintf("%s/%x", v.deployed.UID, sum); m.settled != now {
 		m.unsettle()
-		m.settled, m.since = now, m.Clock.Now()
+		m.settled, m.since = now, m.Clock.Monotonic()
 	}
 	var failed []error
 	var migrating []string
 	for _, j := range jobs(v) {
-		if wait := SettleTime - m.Clock.Since(m.since); wait > 0 {
+		if wait := SettleTime - (m.Clock.Monotonic() - m.since); wait > 0 {
 			out.after = wait
 			continue
 		}
@@ -217,9 +218,9 @@ func (m *migrationController) resource(ctx context.Context, v *view, j job) (pro
 			return busy, fmt.Errorf("end the run before: %w", err)
 		}
 		m.begun[j.gr] = mine
-		m.kek[j.gr] = m.watch.settledOn(m.Clock.Now())
+		m.kek[j.gr] = m.watch.settledOn(m.Clock.Monotonic())
 	}
-	if m.kek[j.gr] != m.watch.settledOn(m.Clock.Now()) {
+	if m.kek[j.gr] != m.watch.settledOn(m.Clock.Monotonic()) {
 		m.kek[j.gr] = ""
 	}
 	finished, result, at, err := m.migrator.EnsureMigration(ctx, j.gr, mine.key)

@@ -44,7 +44,7 @@ var plantedBugs = []planted{
 	{bug: "a leader of before writes over a later one", file: "managed.go", old: "before > epoch", with: "false", test: "TestAPausedLeader"},
 	{bug: "keys are pruned by name", file: "prune.go", old: "client.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion}", with: "client.Preconditions{}", kind: "client.Preconditions", test: "TestOnlyWhatWasLookedAtIsPruned"},
 	{bug: "keys of stored revisions are pruned", file: "prune.go", old: "append(used, on.ReadKeys()...)", with: "used", kind: "[]state.Key", test: "TestPrune"},
-	{bug: "runs begin as soon as API servers agree", file: "migration.go", old: "SettleTime - m.Clock.Since(m.since)", with: "0", kind: "time.Duration", test: "TestMigration"},
+	{bug: "runs begin as soon as API servers agree", file: "migration.go", old: "SettleTime - (m.Clock.Monotonic() - m.since)", with: "0", kind: "time.Duration", test: "TestMigration"},
 	{bug: "runs are believed though they left something", file: "migration.go", old: "m.Verifier == nil", with: "true", test: "TestARunLeavesSomething"},
 	{bug: "the last revision may be gone", file: "rollout.go", old: "stored[len(stored)-1].number < latest", with: "false", test: "TestARevisionIsDeleted"},
 	{bug: "a revision that is gone is none", file: "look.go", old: "errors.Is(err, ErrConfigGone)", with: "errors.Is(err, ErrConfigGone) && func() bool { err = nil; converged = true; return false }()", test: "TestARevisionIsDeleted"},
@@ -55,18 +55,18 @@ var plantedBugs = []planted{
 
 	// Keys of plugins.
 	{bug: "nodes need not agree on the id of a plugin's key", file: "pluginhealth.go", old: "r.kek != p.KEKID", with: "false", test: "TestNodesThatDiffer"},
-	{bug: "an id of a plugin's key counts at once", file: "kek.go", old: "now.Sub(w.since) < KEKSettleTime", with: "false", test: "TestAnIDThatGoesToAndFro"},
+	{bug: "an id of a plugin's key counts at once", file: "kek.go", old: "now-w.since < KEKSettleTime", with: "false", test: "TestAnIDThatGoesToAndFro"},
 	{bug: "it is noted that all is rewritten with whatever key the plugin has", file: "migration_note.go", old: "j.key.KEK.Target", with: "m.watch.kek", kind: "string", test: "TestAPluginRotatesDuringTheRun"},
 	{bug: "a key is made while objects are rewritten for a plugin", file: "key.go", old: "latest.KEK.Pending()", with: "false", test: "TestAnotherKeyWaits"},
 	{bug: "a key that was made meanwhile does not wait", file: "state/desired.go", old: "r.Write.KEK.Pending()", with: "false", pkg: root, test: "TestAnotherKeyWaits"},
-	{bug: "ids of a plugin's key may change for ever", file: "kek.go", old: "now.Sub(k.settled) > KEKPatience", with: "false", test: "TestAnIDThatGoesToAndFro"},
+	{bug: "ids of a plugin's key may change for ever", file: "kek.go", old: "now-k.settled > KEKPatience", with: "false", test: "TestAnIDThatGoesToAndFro"},
 	{bug: "a run for one key of a plugin is taken for one for the next", file: "migration_note.go", old: `k.KEK.Target != ""`, with: "false", test: "TestAPluginRotatesItsKey"},
 
 	// Plugins.
 	{bug: "a plugin is changed without a check", file: "inplace.go", old: "!approved", with: "false", test: "TestAPluginIsUpdatedInPlace"},
 	{bug: "a plugin that is well is changed while its key is under way", file: "inplace.go", old: "err != nil || len(reports.sick) == 0", with: "err != nil", test: "TestAPluginHoldsUpItsOwnRepair"},
 	{bug: "a backup takes back what a plugin is run with", file: "managed.go", old: "there.KMS.Version > k.KMS.Version", with: "false", test: "TestAPluginFromABackup"},
-	{bug: "an outage gives a key up", file: "deadplugin.go", old: "now.Sub(k.dead.since) <= PluginPatience", with: "false", test: "TestAPluginIsDead"},
+	{bug: "an outage gives a key up", file: "deadplugin.go", old: "now-k.dead.since <= PluginPatience", with: "false", test: "TestAPluginIsDead"},
 	{bug: "a plugin that is dead on one node gives its key up", file: "deadplugin.go", old: "len(reports.sick) < reports.nodes", with: "len(reports.sick) == 0", test: "TestAnOutage"},
 	{bug: "keys are given up while older plugins are dead", file: "deadplugin.go", old: "len(reports.sick) > 0", with: "false", test: "TestAnOlderPluginIsDeadToo"},
 	{bug: "what has crashed hides that another is wanted", file: "preflight_decision.go", old: "ok && hash != s.wanted.String()", with: "ok && hash != s.wanted.String() && s.pod.Phase != corev1.PodFailed", test: "TestACrashedCheckDoesNotOutliveItsConfiguration"},
