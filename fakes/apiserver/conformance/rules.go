@@ -34,8 +34,10 @@
 //	      dev-019-managed-fields-default-manager-and-reset
 //	      told-203-emptied-time
 //	      told-207-self-links-and-times
+//	      told-211-forgotten-time
 //	   generations count what controllers obey
 //	      dev-010-generation-deployment
+//	      told-011-generation-on-delete
 //	      dev-012-generation-other-kinds
 //	      TestRule01GenerationsCountWhatControllersObey
 //	      TestRule01DaemonSetsCountTheirTemplates
@@ -76,9 +78,11 @@
 //	   a JSON patch whose test fails is invalid
 //	      dev-027-patch-test-op
 //	   one version covers spec and status
+//	      dev-180-status-writes-and-main-writes-conflict
 //	      TestRule06OneVersionForBothParts
 //	   the first problem is the answer
 //	      told-032-order
+//	      dev-145-errors-order-of-checks
 //	      told-197-what-is-told-first
 //	      TestRule03TheFirstProblemIsTheAnswer
 //
@@ -136,8 +140,9 @@
 //	   a kind without status has no such path
 //	      dev-054-status-subresource-missing
 //	      TestRule06KindsWithoutStatus
-//	   a binding gives a pod its node, once
+//	   a binding gives a pod its node, once, and no gated one
 //	      told-152-pod-binding
+//	      dev-153-pod-binding-gated
 //	      TestRule06BindingGivesAPodItsNodeOnce
 //	   an eviction spends a budget
 //	      dev-154-pod-eviction
@@ -170,6 +175,7 @@
 //	§7 Patches
 //	   merge patches
 //	      told-056-merge
+//	      dev-189-patch-null-on-absent-map
 //	      TestRule07MergePatches
 //	   JSON patches, and how they fail
 //	      told-056-merge
@@ -181,6 +187,8 @@
 //	      dev-060-strategic-merge-directives
 //	      dev-061-strategic-service-ports
 //	      TestRule07StrategicPatches
+//	   patches have a content type
+//	      told-062-patch-content-type
 //	   patches keep identity
 //	      dev-063-patch-identity-fields
 //	      TestRule07PatchesKeepIdentity
@@ -195,6 +203,9 @@
 //	   shared ownership, and giving up
 //	      dev-067-apply-shared-ownership
 //	      told-071-apply-lists
+//	   lists by key, sets, and lists that are one value, in custom resources too
+//	      told-071-apply-lists
+//	      dev-126-crd-apply-lists
 //	   bad requests
 //	      told-065-apply
 //	      dev-069-apply-bad-requests
@@ -211,6 +222,7 @@
 //	      dev-075-watch-from-rv
 //	      dev-076-watch-unset-and-zero-rv
 //	      told-089-watch-future
+//	      dev-186-watch-bookmark-without-asking-for-initial-events
 //	      TestRule09WhereAWatchStarts
 //	   initial events end with a bookmark
 //	      told-083-watch-list
@@ -220,6 +232,7 @@
 //	   leaving a selector looks like deletion
 //	      told-077-watch-label-selector
 //	      dev-078-watch-field-selector-transitions
+//	      dev-177-selector-flapping
 //	      TestRule09LeavingASelectorLooksLikeDeletion
 //	   what DELETED shows
 //	      dev-079-watch-deleted-object
@@ -233,6 +246,8 @@
 //	      TestRule09EventsHaveNoWatchCache
 //	   who reads too slowly is cut off without a word
 //	      TestRule09ASlowReadersStreamEnds
+//	   bookmarks come while nothing else does
+//	      TestIdleWatchesGetBookmarks
 //	   a compaction does not disturb watches
 //	      dev-093-watch-compaction
 //	   refusals and timeouts
@@ -317,6 +332,16 @@
 //	      TestRule13PriorityClassesAreResolved
 //	   events are of two groups
 //	      dev-117-events-two-groups
+//	   values have one spelling: quantities, times, what is empty
+//	      dev-181-empty-values-built-in
+//	      dev-183-quantity-canonical-form
+//	      dev-184-time-canonical-form
+//	   leases and slices
+//	      told-116-leases
+//	   what is too large for a request or for the store is refused
+//	      dev-115-configmap-limits
+//	      dev-130-crd-too-big-for-etcd
+//	      TestBodiesThatAreTooLarge
 //	   what is read back has been stored
 //	      TestRule13WhatIsReadBackHasBeenStored
 //	   service accounts of pods
@@ -370,7 +395,8 @@
 //	      dev-135-validating-admission-policy
 //
 //	§16 Authorization
-//	   who has no rights learns nothing
+//	   who has no rights learns nothing, and is told what he lacks
+//	      dev-136-rbac-forbidden
 //	      TestRule16AUserWithoutRightsLearnsNothing
 //	   names allow a list only with a selector
 //	      told-137-rbac
@@ -390,13 +416,24 @@
 //	§17 Errors
 //	   the common ones, word for word
 //	      dev-034-not-found-bodies
+//	   paths that lead nowhere
+//	      told-143-unknown-paths
+//	      TestOddRequests
+//	   answers are JSON, YAML or protobuf, as the client asks
+//	      TestNegotiate
+//	      TestAnswersInYAMLAndTables
+//	      TestProtobufSaysWhatJSONSays
+//	   tokens and anonymous users
+//	      dev-139-authn-and-reviews
+//	      TestTokens
 //	   bodies that are none
 //	      dev-144-errors-bodies
 //	      TestRule17BodiesThatAreNone
 //
 //	§18 Dry run and field validation
-//	   a dry run leaves no trace
+//	   a dry run leaves no trace, and a deletion is one too
 //	      told-140-dry-run
+//	      dev-141-dry-run-deletes
 //	      TestRule18ADryRunLeavesNoTrace
 //	   unknown fields
 //	      dev-142-field-validation
@@ -404,9 +441,20 @@
 //	      TestRule18UnknownFields
 //
 //	§19 What clients send
+//	   clients of Go in JSON and protobuf
+//	      TestAllClientsSeeOneServer
+//	      TestTypedClientsInProtobuf
+//	      TestSharedInformers
+//	   a controller-runtime manager with leader election
+//	      TestManagersTakeOver
+//	   kubectl
+//	      TestKubectl
+//	   large answers are compressed
+//	      TestLargeAnswersAreCompressed
 //	   discovery
 //	      dev-147-discovery-roots
 //	      dev-148-discovery-resources
+//	      TestDiscovery
 //	   OpenAPI
 //	      dev-150-openapi-v3
 //	   tables
@@ -415,7 +463,12 @@
 //	§20 Whole stories
 //	   leader election
 //	      told-116-leases
+//	      dev-160-leader-election-two-candidates
 //	      dev-162-leader-election-watch
+//	   a controller and its custom resource
+//	      dev-174-reconcile-flow-custom-resource
+//	   a pod between scheduler and kubelet
+//	      dev-175-pod-lifecycle-scheduler-and-kubelet
 //	   drift is corrected by apply
 //	      dev-178-apply-drift-correction
 package conformance
