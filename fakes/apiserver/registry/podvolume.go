@@ -53,23 +53,13 @@ func validateVolumeSource(s *corev1.VolumeSource, p *field.Path) field.ErrorList
 		}
 	}
 	plain := func(name string, set bool, check func(*field.Path) field.ErrorList) { add(name, name, set, check) }
-	plain("emptyDir", s.EmptyDir != nil, func(p *field.Path) field.ErrorList {
-		if s.EmptyDir.SizeLimit != nil && s.EmptyDir.SizeLimit.Sign() < 0 {
-			return field.ErrorList{field.Forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")}
-		}
-		return nil
-	})
+	plain("emptyDir", s.EmptyDir != nil, func(p *field.Path) field.ErrorList { return validateEmptyDir(s.EmptyDir, p) })
 	plain("hostPath", s.HostPath != nil, func(p *field.Path) field.ErrorList { return validateHostPath(s.HostPath, p) })
 	plain("gitRepo", s.GitRepo != nil, nil)
 	plain("gcePersistentDisk", s.GCEPersistentDisk != nil, nil)
 	plain("awsElasticBlockStore", s.AWSElasticBlockStore != nil, nil)
 	plain("secret", s.Secret != nil, func(p *field.Path) field.ErrorList {
-		var errs field.ErrorList
-		if s.Secret.SecretName == "" {
-			errs = append(errs, field.Required(p.Child("secretName"), ""))
-		}
-		errs = append(errs, validateMode(s.Secret.DefaultMode, p.Child("defaultMode"))...)
-		return append(errs, validateItems(s.Secret.Items, p.Child("items"))...)
+		return validateFiles(s.Secret.SecretName, p.Child("secretName"), s.Secret.DefaultMode, s.Secret.Items, p)
 	})
 	plain("nfs", s.NFS != nil, func(p *field.Path) field.ErrorList { return validateNFS(s.NFS, p) })
 	plain("iscsi", s.ISCSI != nil, nil)
@@ -85,22 +75,11 @@ func validateVolumeSource(s *corev1.VolumeSource, p *field.Path) field.ErrorList
 	plain("cinder", s.Cinder != nil, nil)
 	add("cephfs", "cephFS", s.CephFS != nil, nil)
 	plain("quobyte", s.Quobyte != nil, nil)
-	add("downwardAPI", "downwarAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList {
-		errs := validateMode(s.DownwardAPI.DefaultMode, p.Child("defaultMode"))
-		for i := range s.DownwardAPI.Items {
-			errs = append(errs, validateDownwardFile(&s.DownwardAPI.Items[i], p)...)
-		}
-		return errs
-	})
+	add("downwardAPI", "downwarAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList { return validateDownward(s.DownwardAPI, p) })
 	plain("fc", s.FC != nil, nil)
 	plain("flexVolume", s.FlexVolume != nil, nil)
 	plain("configMap", s.ConfigMap != nil, func(p *field.Path) field.ErrorList {
-		var errs field.ErrorList
-		if s.ConfigMap.Name == "" {
-			errs = append(errs, field.Required(p.Child("name"), ""))
-		}
-		errs = append(errs, validateMode(s.ConfigMap.DefaultMode, p.Child("defaultMode"))...)
-		return append(errs, validateItems(s.ConfigMap.Items, p.Child("items"))...)
+		return validateFiles(s.ConfigMap.Name, p.Child("name"), s.ConfigMap.DefaultMode, s.ConfigMap.Items, p)
 	})
 	plain("azureFile", s.AzureFile != nil, nil)
 	plain("vsphereVolume", s.VsphereVolume != nil, nil)
@@ -122,6 +101,31 @@ func validateVolumeSource(s *corev1.VolumeSource, p *field.Path) field.ErrorList
 	})
 	if !found {
 		errs = append(errs, field.Required(p, "must specify a volume type"))
+	}
+	return errs
+}
+
+func validateEmptyDir(e *corev1.EmptyDirVolumeSource, p *field.Path) field.ErrorList {
+	if e.SizeLimit != nil && e.SizeLimit.Sign() < 0 {
+		return field.ErrorList{field.Forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")}
+	}
+	return nil
+}
+
+// validateFiles validates a volume with the files of a Secret or ConfigMap.
+func validateFiles(name string, named *field.Path, mode *int32, items []corev1.KeyToPath, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if name == "" {
+		errs = append(errs, field.Required(named, ""))
+	}
+	errs = append(errs, validateMode(mode, p.Child("defaultMode"))...)
+	return append(errs, validateItems(items, p.Child("items"))...)
+}
+
+func validateDownward(d *corev1.DownwardAPIVolumeSource, p *field.Path) field.ErrorList {
+	errs := validateMode(d.DefaultMode, p.Child("defaultMode"))
+	for i := range d.Items {
+		errs = append(errs, validateDownwardFile(&d.Items[i], p)...)
 	}
 	return errs
 }
