@@ -191,6 +191,16 @@ func TestACorruptKey(t *testing.T) {
 	if got := strings.Join(p.settle(), " → "); got != "c1,c8,i → c8,c1,i → c8,i" {
 		t.Errorf("rolled out %s", got)
 	}
+	if got := p.condition(v1alpha1.KeyDegraded); got != "True "+encryption.ReasonKeyInvalid {
+		t.Errorf("the condition is %s", got)
+	}
+	for _, id := range []uint64{1, 7} {
+		p.deleteByHand(p.keySecret(id))
+	}
+	p.pass(2)
+	if got := p.condition(v1alpha1.KeyDegraded); got != "False AsExpected" {
+		t.Errorf("without them the condition is %s", got)
+	}
 }
 
 // TestAllKeysAreDeleted: what API servers run is enough to go on.

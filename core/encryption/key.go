@@ -21,6 +21,10 @@ import (
 	"github.com/seedbed-sim/seedbed/core/secret"
 )
 
+// ReasonKeyInvalid is that of the condition [v1alpha1.KeyDegraded] while a Secret that
+// should hold a key does not.
+const ReasonKeyInvalid = "KeyInvalid"
+
 // DefaultRotationInterval is how long a key writes if the policy does not say.
 const DefaultRotationInterval = 7 * 24 * time.Hour
 
@@ -38,7 +42,7 @@ const (
 // cycle is over, if the policy wants another. While there is a key that State has not
 // taken up yet, none is made, whatever is missing. Ids are never used again, not even
 // those of Secrets that hold no key or are gone; the policy's status remembers the
-// highest.
+// highest. A Secret that holds no key is passed over, and told of in the condition.
 func NewKeyController(c *Component) kube.Controller {
 	k := &keyController{Component: c}
 	r := &reconciler{Component: c, name: "EncryptionKey", degraded: v1alpha1.KeyDegraded, sync: k.sync}
@@ -82,6 +86,7 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 		return nil
 	}
 	out.highestKey = max(out.highestKey, int64(v.highestID()))
+	out.degraded = spoilt(v)
 	if wanted == state.Identity && v.deployed == nil && len(v.stored) == 0 {
 		return k.withdraw(ctx, policy) // encryption does not begin by accident
 	}
@@ -129,6 +134,22 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 		k.Recorder.Event(EventKeyGivenUp, fmt.Sprintf("The plugin of key %d is dead; what was encrypted with it is lost unless the plugin comes back, and Migration names it", k.dead.key))
 	}
 	return k.create(ctx, key)
+}
+
+// spoilt is the problem of Secrets that should hold keys and do not; nil if there are
+// none. They are passed over: nothing hangs on them but what they once encrypted.
+func spoilt(v *view) *problem {
+	var texts []string
+	for i := range v.stored {
+		if s := &v.stored[i]; s.err != nil {
+			texts = append(texts, fmt.Sprintf("%v; restore Secret %s/%s from a backup, or delete it", s.err, s.secret.Namespace, s.secret.Name))
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	slices.Sort(texts)
+	return &problem{ReasonKeyInvalid, strings.Join(texts, ". ")}
 }
 
 // neededFor returns why a new key is needed; empty if none is.
