@@ -29,6 +29,8 @@ type Config struct {
 	Objects   int            `yaml:"objects" form:"min=0,max=1000000" doc:"How many objects of each resource users have at the start."`
 	Writes    scenarios.Span `yaml:"writes" doc:"The time between two writes of users."`
 
+	Fresh bool `yaml:"fresh" doc:"Users make new objects only, and leave them as they are."`
+
 	Controllers int `yaml:"controllers" form:"min=1,max=5" doc:"Replicas of the controllers, of which one leads."`
 
 	UpdatePlugins bool `yaml:"updatePlugins" doc:"Let changes of how a KMS plugin is run reach the plugins of the newest key, with no new key."`

@@ -24,7 +24,11 @@ func (s *State) runUsers(ctx context.Context, env *cluster.Env) {
 			return
 		}
 		gr := s.resources[draw.Intn(len(s.resources))]
-		obj := s.userObject(gr, draw.Intn(max(1, s.config.Objects)), fmt.Sprintf("%s-%d-%d", env.Process, env.Incarnation, n))
+		number := s.config.Objects + n
+		if !s.config.Fresh {
+			number = draw.Intn(max(1, s.config.Objects))
+		}
+		obj := s.userObject(gr, number, fmt.Sprintf("%s-%d-%d", env.Process, env.Incarnation, n))
 		if err := s.userWrite(ctx, env.Kube, obj, draw); err != nil {
 			s.count.userErrors++
 		}
