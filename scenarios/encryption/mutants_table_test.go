@@ -327,15 +327,6 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a run begins as soon as API servers agree", property: "migrated-means-rewritten",
-		scenario: "races/x35b-write-that-takes-long-by-reload.yaml", seeds: 10,
-		Mutant: mutant.Mutant{
-			Name: "noSettling", File: core + "migration.go",
-			Old: "if wait := SettleTime - m.Clock.Since(m.since); wait > 0 {",
-			New: "if wait := -m.Clock.Since(m.since); wait > 0 {",
-		},
-	},
-	{
 		bug: "keys are deleted whatever they are by now", property: "no-write-from-an-old-look",
 		scenario: "operator/x48-many-rotations.yaml", seeds: 1,
 		Mutant: mutant.Mutant{
