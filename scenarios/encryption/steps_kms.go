@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/fakes/kms"
 	"github.com/seedbed-sim/seedbed/scenarios"
 )
 
@@ -76,6 +77,7 @@ func kmsSteps() []scenarios.StepKind {
 	return []scenarios.StepKind{
 		scenarios.NewStep("useKMS", "An administrator wants a KMS plugin to be used.", "encryption.useKMS: {path: blue}", useKMS),
 		scenarios.NewStep("kmsFault", "From now on something is wrong with KMS plugins, where they run and where they are checked.", "encryption.kmsFault: {what: down, node: node-1}", kmsFault),
+		scenarios.NewStep("kmsAnswer", "From now on all KMS plugins answer at a limit, or past one, of what API servers take.", "encryption.kmsAnswer: key id too long", kmsAnswer),
 		scenarios.NewStep("kmsWell", "All KMS plugins are well again.", "encryption.kmsWell:", kmsWell),
 		scenarios.NewStep("checkFault", "From now on something befalls the Pods that check KMS plugins.", "encryption.checkFault: image-not-pulled", setCheckFault),
 		scenarios.NewStep("deleteCheck", "Somebody deletes the Pod that checks a KMS plugin.", "encryption.deleteCheck:", deleteCheck),
@@ -129,6 +131,32 @@ func kmsFault(st *scenarios.Story, s *State, args FaultArgs) error {
 	}
 	st.Tell("KMS", "KMS plugins: %s, on node %s, of key %s", args.What, node, key)
 	s.kms.faults[faultKey(node, key)] = kmsFaults[args.What]()
+	s.behaveAll()
+	return nil
+}
+
+// AnswerArgs name an answer.
+type AnswerArgs struct {
+	Name string `yaml:"name" form:"required,short" doc:"One of kms.Answers."`
+	Key  string `yaml:"key" doc:"The id of the key; all by default."`
+}
+
+func kmsAnswer(st *scenarios.Story, s *State, args AnswerArgs) error {
+	all := kms.Answers()
+	i := slices.IndexFunc(all, func(a kms.Answer) bool { return a.Name == args.Name })
+	if i < 0 {
+		var names []string
+		for _, a := range all {
+			names = append(names, a.Name)
+		}
+		return fmt.Errorf("there is no answer %q; write one of %s", args.Name, strings.Join(names, ", "))
+	}
+	key := anyPlugin
+	if args.Key != "" {
+		key = args.Key
+	}
+	st.Tell("KMS", "KMS plugins answer: %s, of key %s", args.Name, key)
+	s.kms.faults[faultKey(anyPlugin, key)] = all[i].Behaviour
 	s.behaveAll()
 	return nil
 }
