@@ -425,4 +425,13 @@ var plantedBugs = []planted{
 			New: "if err != nil || len(reports.sick) >= 0 {",
 		},
 	},
+	{
+		bug: "what is not found counts as rewritten (library-go 2364)", property: "migrated-means-rewritten",
+		scenario: "migrations/x34b-object-whose-namespace-is-gone.yaml", seeds: 2,
+		Mutant: mutant.Mutant{
+			Name: "notFoundIsGone", File: core + "migration/rewrite.go",
+			Old: "case there == nil, there.GetUID() != obj.GetUID():",
+			New: "case there == nil || there != nil:",
+		},
+	},
 }

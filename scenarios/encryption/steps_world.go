@@ -14,6 +14,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/core/encryption/deployer"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
@@ -48,6 +49,7 @@ func worldSteps() []scenarios.StepKind {
 		scenarios.NewStep("leftPod", "The Pod of an API server that ended lies around on a node.", "encryption.leftPod: older", leftPod),
 		scenarios.NewStep("aggregated", "The operator of the aggregated API server stops, or goes on, to bring it up to date.", "encryption.aggregated: false", setAggregated),
 		scenarios.NewStep("emptyPolicy", "An administrator takes all resources out of the policy, which is refused.", "encryption.emptyPolicy:", emptyPolicy),
+		scenarios.NewStep("dropNamespace", "Somebody deletes a namespace, finalizers or not, and leaves what was in it, which API servers, as those before 1.37, do not find for writes any more.", "encryption.dropNamespace: orphans", dropNamespace),
 		scenarios.NewStep("compact", "Etcd is compacted again and again: lists that are under way cannot go on where they were.", "encryption.compact: {every: 20ms, for: 5s}", compact),
 		scenarios.NewStep("backUp", "Somebody takes a snapshot of etcd.", "encryption.backUp:", backUpStore),
 		scenarios.NewStep("restoreBackup", "Somebody restores the snapshot of etcd, and restarts all API servers, with the disks as they are.", "encryption.restoreBackup:", restoreStore),
@@ -131,6 +133,51 @@ func leftPod(st *scenarios.Story, s *State, args LeftPodArgs) error {
 	}
 	pod.Status.Phase = corev1.PodFailed
 	return s.kubelets.Status().Update(background, pod)
+}
+
+// NamespaceArgs name a namespace.
+type NamespaceArgs struct {
+	Name string `yaml:"name" form:"required,short" doc:"The namespace."`
+}
+
+func dropNamespace(st *scenarios.Story, s *State, args NamespaceArgs) error {
+	st.Tell("namespace", "deletes namespace %s, and leaves what is in it", args.Name)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: args.Name}}
+	if err := s.operator.Delete(background, ns); err != nil {
+		return fmt.Errorf("delete namespace %s: %w", args.Name, err)
+	}
+	if err := s.operator.Get(background, client.ObjectKeyFromObject(ns), ns); err != nil {
+		return fmt.Errorf("get namespace %s: %w", args.Name, err)
+	}
+	ns.Spec.Finalizers = nil
+	if err := s.operator.SubResource("finalize").Update(background, ns); err != nil {
+		return fmt.Errorf("finalize namespace %s: %w", args.Name, err)
+	}
+	if s.dropped == nil {
+		s.dropped = map[string]bool{}
+		s.world.Cluster.Store().Hook(admission.Hook{
+			Name: "namespaces.encryption.seedbed.dev",
+			Match: admission.Match{
+				Operations: []admission.Operation{admission.Create, admission.Update}, Groups: []string{""}, Versions: []string{"*"},
+				Resources: []string{"namespaces", "secrets", "configmaps"},
+			},
+			Validate: s.refuseDropped,
+		})
+	}
+	s.dropped[args.Name] = true
+	return nil
+}
+
+// refuseDropped answers as API servers before 1.37 do, which do not find what is in a
+// namespace that they do not find (kubernetes 140655).
+func (s *State) refuseDropped(r *admission.Review) admission.Answer {
+	if r.Resource.Resource == "namespaces" {
+		delete(s.dropped, r.Name)
+	}
+	if !s.dropped[r.Namespace] {
+		return admission.Answer{}
+	}
+	return admission.Answer{Denied: true, Status: apierrors.NewNotFound(corev1.Resource("namespaces"), r.Namespace).ErrStatus}
 }
 
 func compact(st *scenarios.Story, s *State, args CompactArgs) error {

@@ -52,6 +52,7 @@ type State struct {
 	watchesRest     bool              // somebody looks at busy
 	backup          *apiserver.Backup // of etcd
 	aggregatedStays bool              // as it is
+	dropped         map[string]bool   // namespaces that are gone, with what is left in them
 	mishap          mishap            // of agents
 	numbers         map[string]int64  // the revisions that the hashes in configs are of
 	leader          string            // the process that leads, as far as it knows
