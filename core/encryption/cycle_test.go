@@ -31,6 +31,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/crd"
 )
 
 const (
@@ -91,14 +92,17 @@ type plant struct {
 	preflight workload
 }
 
+// definitions keeps what the CustomResourceDefinitions compile to, for all plants.
+var definitions crd.Cache
+
 func newPlant(t *testing.T) *plant {
 	t.Helper()
-	server := apiserver.New(apiserver.Options{})
+	server := apiserver.New(apiserver.Options{Definitions: &definitions})
 	must(t, server.LoadCRDs(os.DirFS("v1alpha1"), "crds"))
 	scheme := runtime.NewScheme()
 	must(t, errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
 	p := &plant{
-		T: t, client: apiclient.New(server, scheme), clock: &fixedClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		T: t, client: apiclient.New(server, scheme, apiclient.WithoutManagedFields()), clock: &fixedClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		grs: []schema.GroupResource{secrets}, runs: map[schema.GroupResource]string{}, finished: true,
 	}
 	must(t, p.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))

@@ -32,6 +32,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/secret"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/crd"
 )
 
 const (
@@ -151,12 +152,15 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// definitions keeps what the CustomResourceDefinitions compile to, for all houses.
+var definitions crd.Cache
+
 func build(t *testing.T, mode v1alpha1.RolloutMode, names ...string) *house {
 	t.Helper()
-	server := apiserver.New(apiserver.Options{})
+	server := apiserver.New(apiserver.Options{Definitions: &definitions})
 	scheme := runtime.NewScheme()
 	must(t, errors.Join(server.LoadCRDs(os.DirFS("../v1alpha1"), "crds"), clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
-	h := &house{T: t, client: apiclient.New(server, scheme), clock: &fixedClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, names: names}
+	h := &house{T: t, client: apiclient.New(server, scheme, apiclient.WithoutManagedFields()), clock: &fixedClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, names: names}
 	must(t, h.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: configs}}))
 	must(t, h.client.Create(t.Context(), &v1alpha1.EncryptionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyName}, Spec: v1alpha1.EncryptionPolicySpec{Rollout: v1alpha1.Rollout{Mode: mode}},
