@@ -92,7 +92,7 @@ func (s *State) record() error {
 		Name: "observer.encryption.seedbed.dev",
 		Match: admission.Match{
 			Operations: []admission.Operation{"*"}, Groups: []string{"*"}, Versions: []string{"*"},
-			Resources: []string{"secrets", "encryptionpolicies", "encryptionpolicies/status"},
+			Resources: []string{"secrets", "encryptionpolicies", "encryptionpolicies/status", "pods"},
 		},
 		Validate: func(r *admission.Review) admission.Answer {
 			s.history.writer, s.history.manager = "", managerOf(r)

@@ -28,6 +28,11 @@ func (s *State) judgeManaged(before, now *managedVersion) {
 	if before.secret != nil && before.epoch > now.epoch {
 		s.breaks(staleWrites, fmt.Errorf("a leader of epoch %d writes over the configuration of epoch %d", now.epoch, before.epoch))
 	}
+	for _, k := range now.config.ReadKeys() {
+		if int64(k.ID) > s.policy.Status.HighestKeyID { // if its Secret were deleted now, the id would be given to another
+			s.breaks(idsUnique, fmt.Errorf("the configuration has %s, and the highest id that is remembered is %d", keyName(k), s.policy.Status.HighestKeyID))
+		}
+	}
 	s.judgeStep(now)
 }
 

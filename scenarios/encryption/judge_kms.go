@@ -204,6 +204,23 @@ func (s *State) checksCleanedUp() error {
 	return nil
 }
 
+// judgeCleanup judges that controllers delete the Pod of a check: one that passed stays
+// for as long as it is about what the policy asks for.
+func (s *State) judgeCleanup(run *checkRun) {
+	now := s.world.Engine().Elapsed()
+	if !run.passed || now-run.ended >= encryption.PreflightRetention || s.policy.Spec.Type != v1alpha1.TypeKMS || now-s.policy.asked < staleFor {
+		return
+	}
+	required := s.condition(v1alpha1.KMSPreflightRequired)
+	if required.Status == metav1.ConditionTrue && fmt.Sprintf("%s.%d", required.Message, required.ObservedGeneration) != run.hash {
+		return // it is in the way of the next
+	}
+	if !slices.Contains([]corev1.PodPhase{corev1.PodRunning, corev1.PodSucceeded}, run.pod.Status.Phase) {
+		return // it ended badly after its report, or nobody knows
+	}
+	s.breaks(checkCleanedUp, fmt.Errorf("the Pod of a check that passed is deleted after %s", (now-run.ended).Round(time.Second)))
+}
+
 // lookTakes is how long a look of a controller may take, with requests that go wrong and
 // are made again.
 const lookTakes = 30 * time.Second

@@ -172,6 +172,9 @@ func (s *State) checkPodChanged(pod *corev1.Pod, exists bool) {
 		s.world.Engine().After(draw.Duration(engine.Dist{Min: time.Second, Max: 10 * time.Second}), func(any) { s.runCheck(run, draw) }, nil)
 	case run != nil && !exists && !run.gone:
 		run.gone = true
+		if s.history.writer == controllersUser {
+			s.judgeCleanup(run)
+		}
 		if run.process != nil {
 			run.process.Stop()
 		}
