@@ -260,6 +260,17 @@ func (st *Store) Stored(gr schema.GroupResource) []StoredObject {
 	return out
 }
 
+// StoredOne is Stored for one object, and false if it does not exist.
+func (st *Store) StoredOne(gr schema.GroupResource, namespace, name string) (StoredObject, bool) {
+	o, mark, ok := peers{st}.tableOf(gr).Look(store.Key{Namespace: namespace, Name: name})
+	if !ok {
+		return StoredObject{}, false
+	}
+	out := StoredObject{Namespace: namespace, Name: name, SealedBy: valueOf(mark.Sealed).SealedBy()}
+	out.Revision, _ = parseVersion(o.GetResourceVersion())
+	return out, true
+}
+
 // StoredBytes returns what etcd would hold of an object if that is sealed, nil if it is
 // in clear or does not exist.
 func (st *Store) StoredBytes(gr schema.GroupResource, namespace, name string) []byte {

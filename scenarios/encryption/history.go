@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -92,7 +93,8 @@ func (s *State) record() error {
 		Name: "observer.encryption.seedbed.dev",
 		Match: admission.Match{
 			Operations: []admission.Operation{"*"}, Groups: []string{"*"}, Versions: []string{"*"},
-			Resources: []string{"secrets", "encryptionpolicies", "encryptionpolicies/status", "pods"},
+			Resources:  []string{"secrets", "encryptionpolicies", "encryptionpolicies/status", "pods"},
+			Namespaces: labels.SelectorFromSet(labels.Set{corev1.LabelMetadataName: Namespace}), // hooks cost, and users write much
 		},
 		Validate: func(r *admission.Review) admission.Answer {
 			s.history.writer, s.history.manager = "", managerOf(r)

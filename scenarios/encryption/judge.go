@@ -90,7 +90,7 @@ func (s *State) judgeDrops(n *node, have, next *state.Resource) {
 		}
 		for _, o := range s.stored(next.GroupResource) {
 			if o.by(k) {
-				s.breaks(dropped, fmt.Errorf("%s is to be read with %s no longer, and %s is encrypted with it", next.GroupResource, keyName(k), o.name))
+				s.breaks(dropped, fmt.Errorf("%s is to be read with %s no longer, and %s is encrypted with it", next.GroupResource, keyName(k), s.example(next.GroupResource, o)))
 				break
 			}
 		}
@@ -322,7 +322,7 @@ func (s *State) judgeNotes(before, now *storedKey) {
 		s.judgeRun(gr, now.key)
 		for _, o := range s.stored(gr) {
 			if !o.writtenWith(now.key) {
-				s.breaks(migratedMeans, fmt.Errorf("%s is noted to be rewritten with %s, and %s is %s", gr, keyName(now.key), o.name, o.how()))
+				s.breaks(migratedMeans, fmt.Errorf("%s is noted to be rewritten with %s, and %s is %s", gr, keyName(now.key), s.example(gr, o), o.how()))
 				break
 			}
 		}

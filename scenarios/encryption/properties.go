@@ -77,7 +77,7 @@ func (s *State) everythingReadable() error {
 			}
 			for _, n := range s.nodes {
 				if n.server.answers() && !o.readBy(find(n.server.loaded(), gr).Read) {
-					return fmt.Errorf("%s is %s, and the API server on %s, with %s, cannot read it", o.name, o.how(), n.name, order(find(n.server.loaded(), gr)))
+					return fmt.Errorf("%s is %s, and the API server on %s, with %s, cannot read it", s.example(gr, o), o.how(), n.name, order(find(n.server.loaded(), gr)))
 				}
 			}
 		}
@@ -137,7 +137,7 @@ func (s *State) policyIsMet() error {
 		}
 		for _, o := range s.stored(gr) {
 			if !o.writtenWith(newest) {
-				return fmt.Errorf("%s is %s, and the newest key is %s", o.name, o.how(), keyName(newest))
+				return fmt.Errorf("%s is %s, and the newest key is %s", s.example(gr, o), o.how(), keyName(newest))
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (s *State) plainAgain() error {
 	for _, gr := range s.resources {
 		for _, o := range s.stored(gr) {
 			if !o.plain() {
-				return fmt.Errorf("%s is %s", o.name, o.how())
+				return fmt.Errorf("%s is %s", s.example(gr, o), o.how())
 			}
 		}
 	}

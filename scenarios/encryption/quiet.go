@@ -113,7 +113,7 @@ func (s *State) judgeEncrypted() error {
 		}
 		for _, o := range s.stored(gr) {
 			if o.plain() {
-				return fmt.Errorf("%s is %s", o.name, o.how())
+				return fmt.Errorf("%s is %s", s.example(gr, o), o.how())
 			}
 		}
 	}

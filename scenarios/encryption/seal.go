@@ -1,10 +1,15 @@
 package encryption
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
@@ -12,22 +17,21 @@ import (
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/encryption"
 )
 
-// sealed is an object as it is stored.
+// sealed is how objects are stored.
 type sealed struct {
-	name string
-	mode state.Mode // of the key; empty if it is stored as it is
+	mode state.Mode // of the key; empty if they are stored as they are
 	id   uint64
 	kek  string
 }
 
 // plain reports whether the object is stored as it is.
-func (o *sealed) plain() bool { return o.mode == "" }
+func (o sealed) plain() bool { return o.mode == "" }
 
 // by reports whether the object is encrypted with k.
-func (o *sealed) by(k state.Key) bool { return !o.plain() && o.mode == k.Mode && o.id == k.ID }
+func (o sealed) by(k state.Key) bool { return !o.plain() && o.mode == k.Mode && o.id == k.ID }
 
 // readBy reports whether one of keys decrypts the object.
-func (o *sealed) readBy(keys []state.Key) bool {
+func (o sealed) readBy(keys []state.Key) bool {
 	for _, k := range keys {
 		if o.by(k) {
 			return true
@@ -38,14 +42,14 @@ func (o *sealed) readBy(keys []state.Key) bool {
 
 // writtenWith reports whether o is stored as an API server stores it that writes with
 // k.
-func (o *sealed) writtenWith(k state.Key) bool {
+func (o sealed) writtenWith(k state.Key) bool {
 	if k.Mode == state.Identity {
 		return o.plain()
 	}
 	return o.by(k)
 }
 
-func (o *sealed) how() string {
+func (o sealed) how() string {
 	switch {
 	case o.plain():
 		return "stored as it is"
@@ -56,29 +60,65 @@ func (o *sealed) how() string {
 	}
 }
 
-// inventory is what is stored of a resource, as of the last look.
+// inventory is what is stored of a resource. Objects that are stored alike count as one:
+// there may be very many, and properties look after each write.
 type inventory struct {
-	objects []sealed
-	stale   bool
+	resource string
+	objects  map[objectName]sealed
+	count    map[sealed]int
+	order    []sealed // the keys of count, sorted; nil if they have changed
 }
 
-// stored are the objects of a resource as they are stored.
+type objectName struct{ namespace, name string }
+
+// stored are the ways in which objects of a resource are stored.
 func (s *State) stored(gr schema.GroupResource) []sealed {
 	i := s.inventories[gr]
 	if i == nil {
 		return nil
 	}
-	if i.stale {
-		i.objects, i.stale = i.objects[:0], false
-		for _, o := range s.world.Cluster.Store().Stored(gr) {
-			i.objects = append(i.objects, sealedAs(gr, o))
-		}
+	if i.order == nil {
+		i.order = slices.SortedFunc(maps.Keys(i.count), func(a, b sealed) int {
+			return cmp.Or(cmp.Compare(a.mode, b.mode), cmp.Compare(a.id, b.id), cmp.Compare(a.kek, b.kek))
+		})
 	}
-	return i.objects
+	return i.order
 }
 
-func sealedAs(gr schema.GroupResource, o apiserver.StoredObject) sealed {
-	out := sealed{name: fmt.Sprintf("%s %s/%s", gr.Resource, o.Namespace, o.Name), kek: o.SealedBy.KEK}
+// example names an object of a resource that is stored in some way: the first of them.
+func (s *State) example(gr schema.GroupResource, how sealed) string {
+	i, first := s.inventories[gr], objectName{}
+	for o, its := range i.objects {
+		if its == how && (first == objectName{} || o.namespace+"/"+o.name < first.namespace+"/"+first.name) {
+			first = o
+		}
+	}
+	return fmt.Sprintf("%s %s/%s", i.resource, first.namespace, first.name)
+}
+
+// set notes how an object is stored, if it is.
+func (i *inventory) set(o objectName, how sealed, exists bool) {
+	if before, had := i.objects[o]; had {
+		if exists && before == how {
+			return
+		}
+		delete(i.objects, o)
+		if i.count[before]--; i.count[before] == 0 {
+			delete(i.count, before)
+			i.order = nil
+		}
+	}
+	if !exists {
+		return
+	}
+	i.objects[o] = how
+	if i.count[how]++; i.count[how] == 1 {
+		i.order = nil
+	}
+}
+
+func sealedAs(o apiserver.StoredObject) sealed {
+	out := sealed{kek: o.SealedBy.KEK}
 	if o.SealedBy.Clear() {
 		return out
 	}
@@ -101,15 +141,22 @@ func (s *State) take(gr schema.GroupResource) error {
 	if err != nil {
 		return err
 	}
-	i := &inventory{stale: true}
+	i := &inventory{resource: gr.Resource, objects: map[objectName]sealed{}, count: map[sealed]int{}}
 	s.inventories[gr] = i
+	all := s.world.Cluster.Store()
+	for _, o := range all.Stored(gr) {
+		i.set(objectName{o.Namespace, o.Name}, sealedAs(o), true)
+	}
 	stream, err := s.observer.OpenWatch(background, &apiserver.Request{Verb: apiserver.WatchVerb, Resource: gr.WithVersion(kind.Version)})
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", gr, err)
 	}
 	stream.OnReady(func() {
-		for _, ok := stream.Next(); ok; _, ok = stream.Next() {
-			i.stale = true
+		for ev, ok := stream.Next(); ok; ev, ok = stream.Next() {
+			if object, is := ev.Object.(metav1.Object); is && ev.Type != watch.Bookmark {
+				o, exists := all.StoredOne(gr, object.GetNamespace(), object.GetName())
+				i.set(objectName{object.GetNamespace(), object.GetName()}, sealedAs(o), exists)
+			}
 		}
 	})
 	return nil

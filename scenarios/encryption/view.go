@@ -101,10 +101,10 @@ func view(s *State) View {
 			if o.kek != "" {
 				keks[o.kek] = true
 			}
-			if !o.plain() {
-				v.Sealed++
+			if n := s.inventories[gr].count[o]; o.plain() {
+				v.Plain += n
 			} else {
-				v.Plain++
+				v.Sealed += n
 			}
 		}
 	}
