@@ -218,6 +218,9 @@ func (c *call) applyScale() (*Response, error) {
 		if err != nil {
 			return nil, err
 		}
+		if gvk := config.GroupVersionKind(); c.ep.Custom && gvk != scaleKind {
+			return nil, apierrors.NewBadRequest("invalid object type: " + gvk.String())
+		}
 		replicas, owners, err := c.ep.scale.scaler().Apply(c.owners(old), old, config, c.req.FieldManager, c.forced(), c.now())
 		if err != nil {
 			return nil, err

@@ -124,7 +124,7 @@ func (c *call) authorize(ep *endpoint) error {
 		Subresource: c.req.Subresource, Namespace: c.req.Namespace, Name: c.req.Name,
 	}
 	switch c.req.Verb {
-	case List, WatchVerb, DeleteCollection:
+	case List, WatchVerb:
 		a.Name = exactName(c.req)
 	case Create:
 		if c.req.Subresource == "" {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // components tells how the parts of the control plane are: etcd, which is here, is
@@ -25,7 +26,7 @@ func (c *call) components() (*Response, error) {
 			return &Response{Code: http.StatusOK, Object: o}, nil
 		}
 	}
-	return nil, apierrors.NewNotFound(c.ep.gr, c.req.Name)
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "componentstatus"}, c.req.Name)
 }
 
 func refused(port string) string {

@@ -132,6 +132,10 @@ func (c *call) removeThis(key store.Key, old Object, opts *metav1.DeleteOptions)
 		held = held || *obj.GetDeletionGracePeriodSeconds() > 0
 	case held:
 		c.markDeleting(obj)
+	case c.dryRun && len(old.GetFinalizers()) > 0:
+		// A real server means to show what the write would have left that took the
+		// last finalizer away, and that has left nothing.
+		return newObject(c.ep.Entry), false, nil
 	default:
 		return c.erase(key, old)
 	}
@@ -314,7 +318,6 @@ func (c *call) deleteCollection() (*Response, error) {
 			return nil, err
 		}
 	}
-	r := &Response{Code: http.StatusOK, Items: result.Objects, Shared: true}
-	r.List.ResourceVersion = fmt.Sprint(result.Revision)
+	r := c.page(&result, sel)
 	return r, c.handOver(r, result.Marks)
 }

@@ -53,9 +53,13 @@ func errOptions(kind string, errs field.ErrorList) error {
 }
 
 // errTooLarge is the answer to a read at a revision that the server has not yet
-// reached.
-func errTooLarge(wanted, visible uint64) error {
-	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, visible), 1)
+// reached. Of a kind without a watch cache it does not say when to ask again.
+func errTooLarge(ep *endpoint, wanted, visible uint64) *apierrors.StatusError {
+	again := 1
+	if ep.Uncached {
+		again = 0
+	}
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, visible), again)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	return err
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -185,6 +187,14 @@ func (c *call) patchDocument(current Object) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch version, kind := identityOf(doc); {
+	case version != "" && (kind != "" || c.ep.Typed()):
+	case c.ep.Typed():
+		// Of no version nothing is read; what comes of it has no name.
+		return newObject(c.ep.Entry), c.complain(append(complaints, unread(doc)...), string(doc))
+	case version == "" && kind != "":
+		return nil, apierrors.NewInternalError(errors.New("Object 'apiVersion' is missing in 'object has no apiVersion field'"))
+	}
 	obj, gvk, err := c.parse(doc, "")
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
@@ -210,6 +220,39 @@ func (c *call) patchDocument(current Object) (Object, error) {
 		}
 	}
 	return obj, nil
+}
+
+// identityOf is what a document says of its version and kind, if these are texts.
+func identityOf(doc []byte) (version, kind string) {
+	var meta struct {
+		APIVersion any `json:"apiVersion"`
+		Kind       any `json:"kind"`
+	}
+	if err := json.Unmarshal(doc, &meta); err != nil {
+		return "v", "k" // the whole is no better, and says so
+	}
+	text := func(v any) string {
+		if v == nil {
+			return ""
+		}
+		return fmt.Sprint(v)
+	}
+	return text(meta.APIVersion), text(meta.Kind)
+}
+
+// unread complains about every member of a document of which nothing is known.
+func unread(doc []byte) []error {
+	members := map[string]any{}
+	if err := json.Unmarshal(doc, &members); err != nil {
+		return nil // it has been read before
+	}
+	var out []error
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if name != "apiVersion" && name != "kind" {
+			out = append(out, fmt.Errorf("unknown field %q", name))
+		}
+	}
+	return out
 }
 
 // named returns an object with kind and apiVersion, for encoding.

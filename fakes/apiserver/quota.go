@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/apply"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
@@ -83,11 +84,27 @@ func (c *call) bookOnce(ep *endpoint, obj, old Object) error {
 		if next[i] == nil || c.dryRun {
 			continue
 		}
-		if err := c.rewrite(ep, store.Key{Namespace: q.Namespace, Name: q.Name}, next[i], q); err != nil {
+		if err := c.rewriteBooked(ep, next[i], q); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rewriteBooked stores the status of a quota, as a request of the server's own would.
+func (c *call) rewriteBooked(ep *endpoint, next, q *corev1.ResourceQuota) error {
+	k := store.Key{Namespace: q.Namespace, Name: q.Name}
+	_, mark, _ := ep.table.Look(k)
+	mark = c.store.ledger.Note(apply.Carry(mark, q), apply.Write{Target: ep.target("status"), Name: "kube-apiserver", Live: q, Object: next, Time: c.now()})
+	if c.rest.Load() != nil {
+		var err error
+		if mark.Sealed, err = c.seal(ep, k, next); err != nil {
+			return err
+		}
+	}
+	err := ep.table.UpdateMarked(k, next, q, mark)
+	c.wrote(ep, err)
+	return err
 }
 
 // limitedBy are the resources that a quota limits for objects of the kind, sorted.

@@ -46,7 +46,7 @@ func (c *call) read() (Object, bool, error) {
 		return c.load(c.key())
 	}
 	if visible := c.view.Seen(c.ep.table); wanted > visible {
-		return nil, false, errTooLarge(wanted, visible)
+		return nil, false, errTooLarge(c.ep, wanted, visible)
 	}
 	obj, mark, ok := c.view.Look(c.ep.table, c.key())
 	c.own.mark = mark
@@ -76,6 +76,12 @@ func (c *call) list() (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	r := c.page(&result, sel)
+	return r, c.handOver(r, result.Marks)
+}
+
+// page is the answer to a list.
+func (c *call) page(result *store.Result, sel chosen) *Response {
 	r := &Response{Code: http.StatusOK, Items: result.Objects, Shared: true}
 	r.List.ResourceVersion = strconv.FormatUint(result.Revision, 10)
 	if result.More {
@@ -85,7 +91,7 @@ func (c *call) list() (*Response, error) {
 			r.List.RemainingItemCount = &left
 		}
 	}
-	return r, c.handOver(r, result.Marks)
+	return r
 }
 
 // handOver makes the items of r what the request wants: in its version, with their
@@ -145,7 +151,7 @@ func (c *call) find(sel chosen) (store.Result, error) {
 		req.ResourceVersionMatch == "" && q.Limit > 0 && !c.listsOne()
 	if exact {
 		if now := c.store.data.Revision(); wanted > now {
-			return store.Result{}, errTooLarge(wanted, now)
+			return store.Result{}, errTooLarge(c.ep, wanted, now)
 		}
 		q.Revision = wanted
 		r, err := c.listAt(q)
@@ -156,12 +162,12 @@ func (c *call) find(sel chosen) (store.Result, error) {
 	}
 	if q.Limit > 0 { // not older than wanted, in pages: not from the cache
 		if now := c.store.data.Revision(); wanted > now {
-			return store.Result{}, errTooLarge(wanted, now)
+			return store.Result{}, errTooLarge(c.ep, wanted, now)
 		}
 		return c.listLatest(q, sel)
 	}
 	if visible := c.view.Seen(c.ep.table); wanted > visible {
-		return store.Result{}, errTooLarge(wanted, visible)
+		return store.Result{}, errTooLarge(c.ep, wanted, visible)
 	}
 	return c.listCached(q, sel)
 }

@@ -141,6 +141,9 @@ func describe(e *registry.Entry) Resource {
 	for name, sub := range extraSubresources[e.GroupResource()] {
 		r.Subresources = append(r.Subresources, Subresource{Name: name, Kind: sub.kind, Verbs: sub.verbs})
 	}
+	if e.Custom {
+		return r // status before scale
+	}
 	sort.Slice(r.Subresources, func(i, j int) bool { return r.Subresources[i].Name < r.Subresources[j].Name })
 	return r
 }

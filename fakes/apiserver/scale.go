@@ -82,6 +82,9 @@ func (c *call) dispatchScale() (*Response, error) {
 		}
 		return c.rescale(c.patchedScale)
 	default:
+		if c.ep.Custom {
+			return nil, apierrors.NewMethodNotSupported(c.ep.gr, string(c.req.Verb))
+		}
 		return nil, errMethod()
 	}
 }
@@ -138,6 +141,7 @@ func (c *call) putScale(scale *autoscalingv1.Scale, old Object) (*Response, erro
 	}
 	switch {
 	case scale.UID == "" || scale.UID == old.GetUID():
+	case c.ep.Custom: // which takes no notice
 	case c.req.Verb == Update:
 		return nil, c.errOtherUID(c.key(), scale.UID, old.GetUID())
 	default:
@@ -178,9 +182,15 @@ func (c *call) patchedScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale,
 	if err != nil {
 		return nil, err
 	}
+	if version, _ := identityOf(doc); version == "" {
+		return scale, c.complain(append(complaints, unread(doc)...), string(doc)) // as patchDocument
+	}
 	unknown, err := kjson.UnmarshalStrict(doc, scale)
 	if err != nil {
 		return nil, errPatched(string(doc), err.Error())
+	}
+	if scale.Kind == "" {
+		scale.Kind = scaleKind.Kind
 	}
 	if gvk := scale.GroupVersionKind(); gvk != scaleKind {
 		return nil, errPatched(string(doc), c.notThe(gvk, scaleKind))

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,6 +60,10 @@ func (c *call) selectObjects() (chosen, error) {
 func (c *call) checkListOptions() error {
 	req := c.req
 	if req.ResourceVersionMatch == "" && req.SendInitialEvents == nil {
+		if req.Verb == WatchVerb && req.Continue != "" && (req.ResourceVersion == "" || req.ResourceVersion == "0") {
+			// Such a watch is taken for one that asks for initial events, which no page goes on with.
+			return errOptions("ListOptions", field.ErrorList{field.Forbidden(field.NewPath("resourceVersionMatch"), "resourceVersionMatch is forbidden when continue is provided")})
+		}
 		return nil // nothing to combine
 	}
 	errs := listvalidation.ValidateListOptions(&internalversion.ListOptions{

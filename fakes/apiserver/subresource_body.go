@@ -41,6 +41,9 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 	if meta.Kind != "" && meta.Kind != kind.Kind {
 		return c.errOtherKind(meta.APIVersion, meta.Kind, kind)
 	}
+	if c.ep.Custom && meta.APIVersion != "" && meta.APIVersion != kind.GroupVersion().String() {
+		return errUnregistered(kind)
+	}
 	if err := c.readStrictly(data, into); err != nil {
 		if c.ep.Custom {
 			return errUnregistered(kind)

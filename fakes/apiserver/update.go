@@ -161,6 +161,9 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		}
 	}
 	obj, same := t.prepare(c, obj, old)
+	if t.whole && c.ep.Custom && obj.GetObjectKind().GroupVersionKind().GroupKind() != old.GetObjectKind().GroupVersionKind().GroupKind() {
+		same = false // of another kind, which validation has to say
+	}
 	link := obj.GetSelfLink() // it is never stored, but nobody takes it away before
 	carry(obj, old)
 	if err := c.validateChange(t, obj, old, same); err != nil {

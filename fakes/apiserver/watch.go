@@ -80,7 +80,8 @@ func (c *call) openWatch() (*Watch, error) {
 	case asked != nil && *asked:
 		q.Initial, q.Mark, q.Fresh = true, c.req.AllowWatchBookmarks, from == 0 && c.req.ResourceVersion == ""
 		if visible := c.view.Seen(c.ep.table); from > visible {
-			status := errTooLarge(from, visible).(*apierrors.StatusError).Status()
+			status := errTooLarge(c.ep, from, visible).Status()
+			status.Details.RetryAfterSeconds = 1
 			w.pending = []Event{{Type: watch.Error, Status: &status}}
 			c.Server.track(w)
 			return w, nil

@@ -48,6 +48,8 @@
 //	      TestRule02OneCounterForAllKinds
 //	   what changes nothing is no write and no event
 //	      told-020-no-op-writes
+//	      told-185-no-op-statuses
+//	      told-188-same-apply
 //	      told-195-first-no-op
 //	      told-208-null-twice
 //	      told-209-raw-applies
@@ -55,9 +57,11 @@
 //	   reads are as new as they ask, and refused what is not there yet
 //	      dev-028-odd-resourceversions
 //	      told-029-resourceversion-of-reads
+//	      told-214-future-versions
 //	      TestRule02ReadsAreAsNewAsTheyAsk
 //	   a list shows an old state while it is remembered
 //	      dev-030-list-exact-snapshot
+//	      told-104-list-limit-and-old-version
 //	      told-210-one-and-index
 //	      TestRule10ExactListsShowThePast
 //
@@ -72,6 +76,7 @@
 //	      TestRule03SomeKindsNeedAVersion
 //	   some kinds are made by PUT
 //	      dev-025-put-creates-or-not
+//	      told-161-lease-deleted-in-between
 //	      TestRule03ARenewalDoesNotBringBackADeletedLease
 //	   another uid is refused
 //	      dev-013-update-uid-mismatch
@@ -117,6 +122,7 @@
 //	   a collection answers with what it was
 //	      dev-046-deletecollection
 //	      told-179-deletecollection-events
+//	      told-226-deletecollection-further
 //	      TestRule04CollectionsAnswerWithWhatTheyWere
 //
 //	§5 Immutable and reset fields
@@ -135,6 +141,7 @@
 //	      dev-052-status-subresource-deployment
 //	      told-053-status-on-create
 //	      dev-055-status-other-kinds
+//	      told-232-daemonset-status-annotations
 //	      TestRule06StatusAndSpecAreWrittenApart
 //	      TestRule06NodesKeepTheirStatus
 //	   a kind without status has no such path
@@ -148,7 +155,8 @@
 //	      dev-154-pod-eviction
 //	      told-155-eviction
 //	      TestRule06EvictionsSpendABudget
-//	   scale writes replicas only
+//	   scale writes replicas only, of a custom resource too
+//	      told-125-crd-scale
 //	      dev-156-scale-deployment
 //	      told-196-scale-owners
 //	      told-202-scale-of-another-kind
@@ -191,6 +199,8 @@
 //	      told-062-patch-content-type
 //	   patches keep identity
 //	      dev-063-patch-identity-fields
+//	      told-212-null-identity
+//	      told-213-null-identity-of-custom-resources
 //	      TestRule07PatchesKeepIdentity
 //	   a patch is validated like a write
 //	      dev-064-patch-creates-validation-errors
@@ -200,6 +210,9 @@
 //	   conflicts and force
 //	      told-065-apply
 //	      dev-066-apply-conflict-and-force
+//	      told-068-apply-conflict-causes
+//	   a dry run finds conflicts as well
+//	      told-074-apply-dry-run
 //	   shared ownership, and giving up
 //	      dev-067-apply-shared-ownership
 //	      told-071-apply-lists
@@ -253,10 +266,12 @@
 //	   refusals and timeouts
 //	      dev-088-watch-bad-rv-and-timeout
 //	      told-092-watch-table
+//	      told-227-watch-options
 //	      TestRule09RefusedWatches
 //	   one object, one namespace, all
 //	      dev-090-watch-scope
 //	      dev-091-watch-single-object
+//	      told-173-informer-all-namespaces
 //
 //	§10 Lists
 //	   items are in the order of their keys
@@ -275,6 +290,7 @@
 //	      dev-099-list-field-selectors-common
 //	      dev-100-list-field-selectors-pods
 //	      told-101-field-selectors
+//	      told-228-selectors-further
 //	      TestRule10Selectors
 //	      TestRule10EventsAreSelectedByEitherName
 //	   all namespaces, tables and metadata
@@ -285,6 +301,7 @@
 //	§11 Namespaces
 //	   what a new one has
 //	      dev-105-namespace-create-defaults
+//	      told-229-namespaces-further
 //	   it ends in two phases, and takes nothing new
 //	      dev-106-namespace-terminating
 //	      told-107-namespace-finalize
@@ -300,12 +317,19 @@
 //	§12 Garbage collection
 //	   in the background, by the last owner
 //	      dev-163-gc-background
-//	   orphans lose their owner
+//	      told-170-gc-chain
+//	   in the foreground, after those that block it
+//	      told-164-gc-foreground
+//	   orphans lose their owner, which is the default of Jobs
 //	      dev-165-gc-orphan
+//	      told-167-gc-job
 //	   dependents of nobody go
 //	      dev-166-gc-dangling-owner
 //
 //	§13 Defaults, validation and admission
+//	   security of pods, on Windows too
+//	      told-215-windows-pods
+//	      told-216-seccomp-and-apparmor
 //	   pods
 //	      dev-109-pod-defaults
 //	      told-110-pod-details
@@ -314,10 +338,12 @@
 //	   workloads
 //	      dev-111-deployment-defaults
 //	      dev-112-workload-defaults
+//	      told-231-claims-of-statefulsets
 //	      TestRule13JobsSelectTheirOwnPods
 //	   services get addresses
 //	      told-113-services
 //	      told-194-service-allocation
+//	      told-221-services-and-their-fields
 //	      TestRule13ServicesGetAddresses
 //	   secrets and config maps
 //	      dev-114-secret-types-and-data
@@ -327,6 +353,8 @@
 //	      dev-118-quota-and-limitrange-admission
 //	      told-119-limits
 //	      dev-172-quota-with-controller
+//	      told-230-limits-and-priorities
+//	      told-234-who-books-on-quotas
 //	      TestRule13LimitRangesFillInAndRefuse
 //	      TestRule13QuotasCount
 //	      TestRule13PriorityClassesAreResolved
@@ -334,10 +362,12 @@
 //	      dev-117-events-two-groups
 //	   values have one spelling: quantities, times, what is empty
 //	      dev-181-empty-values-built-in
+//	      told-182-empty-values-of-custom-resources
 //	      dev-183-quantity-canonical-form
 //	      dev-184-time-canonical-form
-//	   leases and slices
+//	   leases, slices and events
 //	      told-116-leases
+//	      told-222-leases-and-slices
 //	   what is too large for a request or for the store is refused
 //	      dev-115-configmap-limits
 //	      dev-130-crd-too-big-for-etcd
@@ -351,6 +381,7 @@
 //	   a definition is established, and served
 //	      dev-120-crd-establish-and-use
 //	      told-128-bad-crds
+//	      told-219-bad-definitions
 //	   status may be a part of its own
 //	      dev-121-crd-status-subresource
 //	      told-122-crd-pruning
@@ -359,6 +390,7 @@
 //	      told-122-crd-pruning
 //	      dev-123-crd-validation
 //	      told-206-rules-and-owners
+//	      told-220-schemas-at-work
 //	      TestWhatARealServerTells
 //	   what an apply says are the numbers of JSON
 //	      TestRule14AppliedNumbersAreIntegers
@@ -375,12 +407,15 @@
 //	§15 Webhooks and policies
 //	   mutating, validation, validating
 //	      TestRule15MutatingThenValidationThenValidating
+//	   deletions are shown and refused
+//	      told-134-webhook-delete
 //	   what a webhook sees, and may change
 //	      dev-132-webhook-mutating
 //	      TestRule15AHookSeesWhatAWebhookIsSent
 //	   failures and warnings
 //	      told-131-webhook-denials
 //	      dev-133-webhook-failures-and-warnings
+//	      told-224-webhooks-further
 //	      TestRule15RefusalsReadAsThoseOfWebhooks
 //	   webhooks have conditions, and may be asked again
 //	      TestRule15HooksHaveConditions
@@ -397,6 +432,7 @@
 //	§16 Authorization
 //	   who has no rights learns nothing, and is told what he lacks
 //	      dev-136-rbac-forbidden
+//	      told-223-rbac-details
 //	      TestRule16AUserWithoutRightsLearnsNothing
 //	   names allow a list only with a selector
 //	      told-137-rbac
@@ -416,8 +452,10 @@
 //	§17 Errors
 //	   the common ones, word for word
 //	      dev-034-not-found-bodies
-//	   paths that lead nowhere
+//	      told-146-twelve-errors
+//	   paths that lead nowhere, and methods
 //	      told-143-unknown-paths
+//	      told-217-named-reviews
 //	      TestOddRequests
 //	   answers are JSON, YAML or protobuf, as the client asks
 //	      TestNegotiate
@@ -434,6 +472,8 @@
 //	   a dry run leaves no trace, and a deletion is one too
 //	      told-140-dry-run
 //	      dev-141-dry-run-deletes
+//	      told-225-dry-runs-of-all-verbs
+//	      told-233-dry-run-of-the-last-delete
 //	      TestRule18ADryRunLeavesNoTrace
 //	   unknown fields
 //	      dev-142-field-validation
@@ -441,6 +481,8 @@
 //	      TestRule18UnknownFields
 //
 //	§19 What clients send
+//	   storage version migrations
+//	      told-218-storage-migration
 //	   clients of Go in JSON and protobuf
 //	      TestAllClientsSeeOneServer
 //	      TestTypedClientsInProtobuf
@@ -454,6 +496,7 @@
 //	   discovery
 //	      dev-147-discovery-roots
 //	      dev-148-discovery-resources
+//	      told-149-aggregated-discovery
 //	      TestDiscovery
 //	   OpenAPI
 //	      dev-150-openapi-v3

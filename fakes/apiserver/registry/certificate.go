@@ -26,6 +26,7 @@ var signingRequests = &Kind{
 	Cluster:          true,
 	Prototype:        &certificatesv1.CertificateSigningRequest{},
 	Naming:           func(string, bool) []string { return nil },
+	PlainFieldError:  true,
 	Fields: []*store.Field{
 		{Name: "spec.signerName", Get: func(o Object) string { return o.(*certificatesv1.CertificateSigningRequest).Spec.SignerName }},
 	},

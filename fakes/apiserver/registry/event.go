@@ -130,7 +130,12 @@ func validateEvent(e *corev1.Event, version schema.GroupVersion) field.ErrorList
 					errs = append(errs, field.Invalid(field.NewPath(f.name), "", msg))
 				}
 			}
-		} else if len(f.value) > 128 {
+			continue
+		}
+		if f.name == controller {
+			errs = append(errs, qualifiedName(f.value, field.NewPath(f.name))...)
+		}
+		if len(f.value) > 128 {
 			errs = append(errs, field.Invalid(field.NewPath(f.name), "", "can have at most 128 characters"))
 		}
 	}

@@ -178,7 +178,49 @@ func containerResource(name corev1.ResourceName, p *field.Path) field.ErrorList 
 func validateQuota(q *corev1.ResourceQuota) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := quotaAmounts(q.Spec.Hard, p.Child("hard"))
-	return append(errs, quotaScopes(&q.Spec, p.Child("scopes"))...)
+	errs = append(errs, quotaScopes(&q.Spec, p.Child("scopes"))...)
+	if q.Spec.ScopeSelector != nil {
+		errs = append(errs, quotaSelector(&q.Spec, p.Child("scopeSelector", "matchExpressions"))...)
+	}
+	return errs
+}
+
+func quotaSelector(s *corev1.ResourceQuotaSpec, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[corev1.ResourceQuotaScope]bool{}
+	for _, r := range s.ScopeSelector.MatchExpressions {
+		of := scopeOf(r.ScopeName)
+		if of == nil {
+			errs = append(errs, field.Invalid(p.Child("scopeName"), r.ScopeName, "unsupported scope"))
+		}
+		for _, name := range sortedKeys(s.Hard) {
+			if of != nil && (counted[name] || measured[name] || hugePages(name)) && !slices.Contains(of, name) {
+				errs = append(errs, field.Invalid(p, s.ScopeSelector, "unsupported scope applied to resource"))
+			}
+		}
+		if r.ScopeName != corev1.ResourceQuotaScopePriorityClass && r.ScopeName != corev1.ResourceQuotaScopeVolumeAttributesClass && of != nil && r.Operator != corev1.ScopeSelectorOpExists {
+			errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "+
+				"ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"))
+		}
+		switch r.Operator {
+		case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
+			if len(r.Values) == 0 {
+				errs = append(errs, field.Required(p.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
+			}
+		case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
+			if len(r.Values) != 0 {
+				errs = append(errs, field.Invalid(p.Child("values"), r.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"))
+			}
+		default:
+			errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "not a valid selector operator"))
+		}
+		seen[r.ScopeName] = true
+	}
+	if seen[corev1.ResourceQuotaScopeBestEffort] && seen[corev1.ResourceQuotaScopeNotBestEffort] ||
+		seen[corev1.ResourceQuotaScopeTerminating] && seen[corev1.ResourceQuotaScopeNotTerminating] {
+		errs = append(errs, field.Invalid(p, s.Scopes, "conflicting scopes"))
+	}
+	return errs
 }
 
 func validateQuotaChange(q, was *corev1.ResourceQuota) field.ErrorList {

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,6 +37,17 @@ var namespaces = &Kind{
 			obj.(*corev1.Namespace).Status.Phase = corev1.NamespaceActive
 		},
 		Validate: validateNamespaceStatus,
+	},
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		var errs field.ErrorList
+		for _, f := range obj.(*corev1.Namespace).Spec.Finalizers {
+			at := field.NewPath("spec", "finalizers")
+			errs = append(errs, qualifiedName(string(f), at)...)
+			if f != corev1.FinalizerKubernetes && !strings.Contains(string(f), "/") {
+				errs = append(errs, field.Invalid(at, string(f), "name is neither a standard finalizer name nor is it fully qualified"))
+			}
+		}
+		return errs
 	},
 	PrepareCreate: func(_ *Context, obj Object) {
 		ns := obj.(*corev1.Namespace)

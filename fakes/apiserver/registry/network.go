@@ -3,6 +3,7 @@ package registry
 import (
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,15 @@ var endpointSlices = &Kind{
 		for i := range ports {
 			fill(&ports[i].Name, "")
 			fill(&ports[i].Protocol, corev1.ProtocolTCP)
+		}
+	},
+	PrepareCreate: func(_ *Context, obj Object) {
+		s := obj.(*discoveryv1.EndpointSlice)
+		if slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.DeprecatedTopology != nil }) {
+			s.Endpoints = slices.Clone(s.Endpoints)
+			for i := range s.Endpoints {
+				s.Endpoints[i].DeprecatedTopology = nil // of another version
+			}
 		}
 	},
 	Validate: func(_ *Context, obj Object) field.ErrorList {
@@ -72,6 +82,14 @@ func validateSliceEndpoints(s *discoveryv1.EndpointSlice) field.ErrorList {
 		for j, address := range s.Endpoints[i].Addresses {
 			errs = append(errs, validateEndpointAddress(s.AddressType, address, p, j)...)
 		}
+		e, at := &s.Endpoints[i], field.NewPath("endpoints").Index(i)
+		errs = append(errs, nodeName(e.NodeName, at.Child("nodeName"))...)
+		if e.Hostname != nil {
+			errs = append(errs, dnsLabel(*e.Hostname, at.Child("hostname"))...)
+		}
+		if e.Hints != nil {
+			errs = append(errs, validateHints(e.Hints, at.Child("hints"))...)
+		}
 	}
 	return errs
 }
@@ -86,17 +104,25 @@ func validateEndpointAddress(kind discoveryv1.AddressType, address string, p *fi
 		if len(errs) == 0 && !ip.Is4() {
 			errs = append(errs, field.Invalid(p, address, "must be an IPv4 address"))
 		}
-		return errs
+		return append(errs, goodIP(address, err, p.Index(index))...)
 	case discoveryv1.AddressTypeIPv6:
 		errs := validation.IsValidIP(p.Index(index), address)
 		if err == nil && !ip.Is6() {
 			errs = append(errs, field.Invalid(p, address, "must be an IPv6 address"))
 		}
-		return errs
+		return append(errs, goodIP(address, err, p.Index(index))...)
 	case discoveryv1.AddressTypeFQDN:
 		return validation.IsFullyQualifiedDomainName(p.Index(index), address)
 	}
 	return nil
+}
+
+// goodIP is endpointIP for what has been found to be an address.
+func goodIP(address string, err error, p *field.Path) field.ErrorList {
+	if err != nil {
+		return nil
+	}
+	return endpointIP(address, p)
 }
 
 func validateEndpointPort(port *discoveryv1.EndpointPort, names map[string]bool, p *field.Path) field.ErrorList {
@@ -109,6 +135,9 @@ func validateEndpointPort(port *discoveryv1.EndpointPort, names map[string]bool,
 	}
 	names[*port.Name] = true
 	errs = append(errs, oneOf(p.Child("protocol"), *port.Protocol, corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+	if port.AppProtocol != nil {
+		errs = append(errs, qualifiedName(*port.AppProtocol, p.Child("appProtocol"))...)
+	}
 	return errs
 }
 

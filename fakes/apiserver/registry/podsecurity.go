@@ -130,7 +130,11 @@ func validateSeccomp(sp *corev1.SeccompProfile, p *field.Path) field.ErrorList {
 	case local:
 		errs = append(errs, validateDescending(*sp.LocalhostProfile, at)...)
 	case sp.LocalhostProfile != nil:
-		errs = append(errs, field.Invalid(at, sp, "can only be set when seccomp type is Localhost"))
+		shown := struct { // as the server's own type is shown
+			Type             corev1.SeccompProfileType
+			LocalhostProfile *string
+		}{sp.Type, sp.LocalhostProfile}
+		errs = append(errs, field.Invalid(at, shown, "can only be set when seccomp type is Localhost"))
 	}
 	return errs
 }

@@ -1,6 +1,10 @@
 package registry
 
 import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,6 +76,9 @@ var priorityClasses = &Kind{
 			pc.PreemptionPolicy = preemptLower()
 		}
 	},
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		return validatePriorityClass(obj.(*schedulingv1.PriorityClass))
+	},
 	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
 		pc, was := obj.(*schedulingv1.PriorityClass), old.(*schedulingv1.PriorityClass)
 		var errs field.ErrorList
@@ -80,6 +87,36 @@ var priorityClasses = &Kind{
 		}
 		return append(errs, fixed(pc.PreemptionPolicy, was.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
 	},
+}
+
+// systemPriorities are the classes that every cluster has.
+var systemPriorities = map[string]int32{"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+
+const mostPriority = 1000000000
+
+func validatePriorityClass(pc *schedulingv1.PriorityClass) field.ErrorList {
+	var errs field.ErrorList
+	why := ""
+	value, known := systemPriorities[pc.Name]
+	switch {
+	case !strings.HasPrefix(pc.Name, "system-"):
+		if pc.Value > mostPriority {
+			errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", mostPriority)))
+		}
+	case !known:
+		why = pc.Name + " is not a known system priority class"
+	case pc.Value != value:
+		why = fmt.Sprintf("value of %s PriorityClass must be %d", pc.Name, value)
+	case pc.GlobalDefault:
+		why = fmt.Sprintf("globalDefault of %s PriorityClass must be false", pc.Name)
+	}
+	if why != "" {
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "name"), "priority class names with 'system-' prefix are reserved for system use only. error: "+why))
+	}
+	if pc.PreemptionPolicy != nil {
+		errs = append(errs, oneOf(field.NewPath("preemptionPolicy"), *pc.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+	}
+	return errs
 }
 
 func priorityClass(c *Context, name string) (*schedulingv1.PriorityClass, bool) {

@@ -2,7 +2,10 @@ package registry
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -31,12 +34,28 @@ var clusterRoles = &Kind{
 	Prototype:        &rbacv1.ClusterRole{},
 	Naming:           pathName,
 	Write:            WriteRules{PutCreates: true},
-	Validate: func(_ *Context, obj Object) field.ErrorList {
-		return validateRules(obj.(*rbacv1.ClusterRole).Rules, false)
-	},
-	ValidateUpdate: func(_ *Context, obj, _ Object) field.ErrorList {
-		return validateRules(obj.(*rbacv1.ClusterRole).Rules, false)
-	},
+	Validate:         func(_ *Context, obj Object) field.ErrorList { return validateClusterRole(obj.(*rbacv1.ClusterRole)) },
+	ValidateUpdate:   func(_ *Context, obj, _ Object) field.ErrorList { return validateClusterRole(obj.(*rbacv1.ClusterRole)) },
+}
+
+func validateClusterRole(r *rbacv1.ClusterRole) field.ErrorList {
+	errs := validateRules(r.Rules, false)
+	if r.AggregationRule == nil {
+		return errs
+	}
+	p := field.NewPath("aggregationRule", "clusterRoleSelectors")
+	if len(r.AggregationRule.ClusterRoleSelectors) == 0 {
+		errs = append(errs, field.Required(p, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
+	}
+	for i := range r.AggregationRule.ClusterRoleSelectors {
+		s, at := &r.AggregationRule.ClusterRoleSelectors[i], p.Index(i)
+		errs = append(errs, unversioned.ValidateLabelSelector(s, unversioned.LabelSelectorValidationOptions{}, at)...)
+		selector, err := metav1.LabelSelectorAsSelector(s)
+		if err != nil {
+			errs = append(errs, field.Invalid(at, selector, "invalid label selector."))
+		}
+	}
+	return errs
 }
 
 func validateRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
@@ -107,7 +126,11 @@ var clusterRoleBindings = &Kind{
 }
 
 func fixedRole(ref, was rbacv1.RoleRef) field.ErrorList {
-	return fixed(ref, was, field.NewPath("roleRef"))
+	if ref == was {
+		return nil
+	}
+	shown := struct{ APIGroup, Kind, Name string }{ref.APIGroup, ref.Kind, ref.Name} // as the server's own type is shown
+	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), shown, apivalidation.FieldImmutableErrorMsg)}
 }
 
 func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {
@@ -133,19 +156,33 @@ func validateBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject, kinds ...st
 	if ref.Name == "" {
 		errs = append(errs, field.Required(p.Child("name"), ""))
 	}
+	for _, msg := range pathName(ref.Name, false) {
+		errs = append(errs, field.Invalid(p.Child("name"), ref.Name, msg))
+	}
 	for i := range subjects {
 		s, at := &subjects[i], field.NewPath("subjects").Index(i)
 		if s.Name == "" {
 			errs = append(errs, field.Required(at.Child("name"), ""))
 		}
+		group := rbacv1.GroupName
 		switch s.Kind {
 		case rbacv1.ServiceAccountKind:
+			group = ""
+			if s.Name != "" && !plainSubdomain(s.Name) {
+				for _, msg := range apivalidation.ValidateServiceAccountName(s.Name, false) {
+					errs = append(errs, field.Invalid(at.Child("name"), s.Name, msg))
+				}
+			}
 			if s.Namespace == "" && len(kinds) == 1 {
 				errs = append(errs, field.Required(at.Child("namespace"), ""))
 			}
 		case rbacv1.UserKind, rbacv1.GroupKind:
 		default:
+			group = s.APIGroup
 			errs = append(errs, field.NotSupported(at.Child("kind"), s.Kind, []string{"ServiceAccount", "User", "Group"}))
+		}
+		if s.APIGroup != group {
+			errs = append(errs, field.NotSupported(at.Child("apiGroup"), s.APIGroup, []string{group}))
 		}
 	}
 	return errs

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"k8s.io/apimachinery/pkg/api/equality"
 	"net/netip"
 	"strconv"
 
@@ -112,6 +113,16 @@ var endpoints = &Kind{
 				}
 			}
 		}
+	},
+	Validate: func(_ *Context, obj Object) field.ErrorList {
+		return validateSubsets(obj.(*corev1.Endpoints).Subsets) //nolint:staticcheck // as above
+	},
+	ValidateUpdate: func(_ *Context, obj, old Object) field.ErrorList {
+		subsets, was := obj.(*corev1.Endpoints).Subsets, old.(*corev1.Endpoints).Subsets //nolint:staticcheck // as above
+		if equality.Semantic.DeepEqual(subsets, was) {
+			return nil
+		}
+		return validateSubsets(subsets)
 	},
 }
 

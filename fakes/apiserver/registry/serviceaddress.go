@@ -258,11 +258,27 @@ func (a *allocation) refuse(asked string) string {
 		return fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", ip, ServiceRange)
 	case !ServiceRange.Contains(ip):
 		return "the provided network does not match the current range"
-	case a.c.Peers.PeerBy(serviceResource, serviceClusterIP, asked):
+	case ip == rangeEnd(0), ip == rangeEnd(1):
+		return "the provided network does not match the current range"
+	case a.c.Peers.PeerBy(serviceResource, serviceClusterIP, asked), ip == rangeEnd(0).Next() && !reaches(a.s):
 		return "provided IP is already allocated"
 	default:
 		return ""
 	}
+}
+
+// rangeEnd is the first (0) or the last (1) address of the range, which nobody gets.
+func rangeEnd(bit uint32) netip.Addr {
+	base := ServiceRange.Masked().Addr().As4()
+	n := uint32(base[0])<<24 | uint32(base[1])<<16 | uint32(base[2])<<8 | uint32(base[3])
+	n |= bit * (1<<(32-ServiceRange.Bits()) - 1)
+	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+}
+
+// reaches tells the service by which pods reach the API server itself, whose address is
+// kept free.
+func reaches(s *corev1.Service) bool {
+	return s.Namespace == corev1.NamespaceDefault && s.Name == "kubernetes"
 }
 
 func freeAddress(c *Context) string {

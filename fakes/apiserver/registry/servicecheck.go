@@ -283,7 +283,7 @@ func validateTraffic(s *corev1.ServiceSpec, p *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(at, n, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
 	}
 	if s.InternalTrafficPolicy != nil {
-		errs = append(errs, oneOf(p.Child("internalTrafficPolicy"), *s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
+		errs = append(errs, supported(p.Child("internalTrafficPolicy"), *s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
 	} else if s.Type == corev1.ServiceTypeClusterIP || hasNodePorts(s) {
 		errs = append(errs, field.Required(p.Child("internalTrafficPolicy"), ""))
 	}

@@ -101,7 +101,9 @@ func validateStatefulSet(s *appsv1.StatefulSetSpec) field.ErrorList {
 		template = template.DeepCopy()
 		template.Spec.Hostname = "" // every pod has its own
 		for _, c := range s.VolumeClaimTemplates {
-			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: c.Name}) // they may be mounted
+			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{ // they may be mounted
+				Name: c.Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name}},
+			})
 		}
 	}
 	return append(errs, runningTemplate(template, p.Child("template"), "StatefulSet")...)
@@ -151,7 +153,10 @@ var daemonSets = &Kind{
 	Warn: warnTemplate(func(obj Object) (*corev1.PodTemplateSpec, *field.Path) {
 		return &obj.(*appsv1.DaemonSet).Spec.Template, templatePath
 	}),
-	Status:        &Status{Validate: validateDaemonSetStatus},
+	Status: &Status{
+		Prepare:  func(_ *Context, obj, old Object) { setTemplateGeneration(obj, templateGeneration(old)) },
+		Validate: validateDaemonSetStatus,
+	},
 	PrepareCreate: func(_ *Context, obj Object) { setTemplateGeneration(obj, "1") },
 	PrepareUpdate: countTemplates,
 	Validate: func(_ *Context, obj Object) field.ErrorList {

@@ -30,7 +30,8 @@ var storageMigrations = &Kind{
 		m, was := obj.(*storagemigrationv1.StorageVersionMigration), old.(*storagemigrationv1.StorageVersionMigration)
 		errs := validateMigration(&m.Spec)
 		if !equality.Semantic.DeepEqual(m.Spec, was.Spec) {
-			errs = append(errs, field.Invalid(field.NewPath("spec"), m.Spec, apivalidation.FieldImmutableErrorMsg))
+			shown := struct{ Resource metav1.GroupResource }{m.Spec.Resource} // as the server's own type is shown
+			errs = append(errs, field.Invalid(field.NewPath("spec"), shown, apivalidation.FieldImmutableErrorMsg))
 		}
 		return errs
 	},

@@ -107,15 +107,19 @@ func (h *Handler) resourceList(r *http.Request, gv schema.GroupVersion) (*answer
 		return nil, err
 	}
 	doc := &metav1.APIResourceList{GroupVersion: gv.String(), APIResources: []metav1.APIResource{}}
+	custom := false
 	for i := range all {
 		if all[i].Group == gv.Group && all[i].Version == gv.Version {
+			custom = custom || all[i].Custom
 			doc.APIResources = append(doc.APIResources, apiResources(&all[i])...)
 		}
 	}
 	if len(doc.APIResources) == 0 {
 		return h.notServed(r.Context(), gv)
 	}
-	slices.SortStableFunc(doc.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
+	if !custom { // those are in the order in which their definitions are read
+		slices.SortStableFunc(doc.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
+	}
 	var kind schema.GroupVersionKind
 	doc.TypeMeta, kind = v1Kind("APIResourceList")
 	return negotiated(r, doc, kind)

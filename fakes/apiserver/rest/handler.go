@@ -235,15 +235,26 @@ func allowed(res *apiserver.Resource, t target, verb apiserver.Verb) (schema.Gro
 			return gvk, nil
 		}
 		verbs, gvk = res.Subresources[i].Verbs, res.Subresources[i].Kind
+		if res.Custom {
+			return gvk, nil // it also words what these do not do
+		}
 	}
 	// A collection without its namespace can only be read.
 	if res.Namespaced && t.namespace == "" && verb != apiserver.List && verb != apiserver.WatchVerb {
 		return gvk, errMethod()
 	}
-	if !slices.Contains(verbs, string(verb)) {
-		return gvk, errMethod()
+	switch {
+	case slices.Contains(verbs, string(verb)):
+		return gvk, nil
+	case t.name != "" && t.subresource == "" && !slices.ContainsFunc(verbs, ofOne):
+		return gvk, errNoResource() // there are no objects with names
 	}
-	return gvk, nil
+	return gvk, errMethod()
+}
+
+// ofOne tells that a verb is about one object, by its name.
+func ofOne(verb string) bool {
+	return slices.Contains([]apiserver.Verb{apiserver.Get, apiserver.Update, apiserver.Patch, apiserver.Delete}, apiserver.Verb(verb))
 }
 
 // fill reads the body, as the verb needs it.

@@ -65,7 +65,7 @@ func (t target) verb(method string, watch bool) apiserver.Verb {
 	switch method {
 	case http.MethodGet:
 		switch {
-		case t.watch || (watch && t.subresource == ""):
+		case t.watch || (watch && collection):
 			return apiserver.WatchVerb
 		case collection:
 			return apiserver.List
@@ -84,12 +84,10 @@ func (t target) verb(method string, watch bool) apiserver.Verb {
 			return apiserver.Patch
 		}
 	case http.MethodDelete:
-		switch {
-		case collection:
+		if collection {
 			return apiserver.DeleteCollection
-		case t.subresource == "":
-			return apiserver.Delete
 		}
+		return apiserver.Delete
 	}
 	return ""
 }

@@ -36,7 +36,7 @@ func (t tables) addNodes() {
 		return []any{o.Name, int64(o.Value), o.GlobalDefault, age(o, now), orPointer(o.PreemptionPolicy, "")}
 	})
 	add(t, storagemigrationv1.SchemeGroupVersion.Group, "StorageVersionMigration",
-		head(col("Resource", "GroupResource to migrate"), col("Status", "Status of the migration")), migrationRow)
+		[]column{col("Name", metaDoc("name")), col("Resource", "GroupResource to migrate"), col("Status", "Status of the migration")}, migrationRow)
 }
 
 func migrationRow(o *storagemigrationv1.StorageVersionMigration, _ time.Time) []any {
