@@ -195,6 +195,14 @@ func (c *call) commit(t *target, obj, old Object) (*Response, error) {
 		return nil, err
 	}
 	mark := c.endWrite(obj, old)
+	if c.req.Subresource == "scale" && c.ep.Schema != nil {
+		// The spec may be new, whose defaults are filled in by whoever reads it, and
+		// belong to nobody.
+		var err error
+		if obj, err = c.ep.Schema.Load(obj); err != nil {
+			return nil, err
+		}
+	}
 	if !c.dryRun {
 		var err error
 		if obj, err = c.put(c.key(), obj, old, mark); err != nil {
