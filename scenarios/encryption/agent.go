@@ -3,7 +3,9 @@ package encryption
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -195,7 +197,7 @@ type image struct {
 // backUp keeps what is on the disk of the node.
 func (n *node) backUp() {
 	i := image{n.state.policy.Status.LatestRevision, map[string][]byte{}}
-	for name := range n.wrote {
+	for _, name := range slices.Sorted(maps.Keys(n.wrote)) {
 		if data, err := n.node.Disk().ReadFile(name); err == nil {
 			i.files[name] = data
 		}
