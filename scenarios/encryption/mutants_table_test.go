@@ -175,7 +175,7 @@ var plantedBugs = []planted{
 	},
 	{
 		bug: "every key but the newest is deleted", property: "keys-in-use-are-kept",
-		scenario: "rotation/01-aescbc.yaml", seeds: 3, quick: true,
+		scenario: "rotation/01-aescbc.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "pruneAll", File: core + "prune.go",
 			Old: "unused := slices.DeleteFunc(slices.Clone(v.stored), func(s storedKey) bool { return s.err == nil && contains(used, s.key) })\n\tslices.SortStableFunc(unused, func(a, b storedKey) int { return cmp.Compare(b.id(), a.id()) })\n\tif len(unused) <= UnusedKeysKept {\n\t\treturn nil\n\t}",
@@ -229,7 +229,7 @@ var plantedBugs = []planted{
 	},
 	{
 		bug: "what was observed is written again and again", property: "quiet-when-all-is-done",
-		scenario: "rotation/02-off-again.yaml", seeds: 2, quick: true,
+		scenario: "rotation/02-off-again.yaml", seeds: 2,
 		Mutant: mutant.Mutant{
 			Name: "alwaysNews", File: core + "instances.go",
 			Old: "was != nil && sameInstance(was, &next)",
@@ -265,7 +265,7 @@ var plantedBugs = []planted{
 	},
 	{
 		bug: "another type asks for nothing", property: "the-policy-is-met",
-		scenario: "rotation/06-off-with-one-taken-out.yaml", seeds: 3, quick: true,
+		scenario: "rotation/06-off-with-one-taken-out.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "sameType", File: core + "key.go",
 			Old: "case latest.Mode != n.wanted:\n\t\treturn \"encryption-mode-changed\", nil",
