@@ -140,7 +140,8 @@ func (s *State) cycleIsOver(k *state.Key) bool {
 	all := func(resources []v1alpha1.Resource) bool {
 		return !slices.ContainsFunc(resources, func(r v1alpha1.Resource) bool { return !k.Migrated.Has(groupResource(r)) })
 	}
-	return all(s.policy.Spec.Resources) || s.world.Engine().Elapsed()-s.policy.chosen < staleFor && all(s.policy.chosenBefore)
+	return all(s.policy.Spec.Resources) ||
+		len(s.policy.chosenBefore) > 0 && s.world.Engine().Elapsed()-s.policy.chosen < staleFor && all(s.policy.chosenBefore)
 }
 
 // givenUp reports whether a key was made in place of one whose plugin is dead, which

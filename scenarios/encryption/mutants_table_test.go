@@ -1,7 +1,6 @@
 package encryption_test
 
 import (
-	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
 )
 
@@ -57,7 +56,7 @@ var plantedBugs = []planted{
 		},
 	},
 	{
-		bug: "a new key does not wait for the cycle of the last", property: scenarios.StoryCompletes,
+		bug: "a new key does not wait for the cycle of the last", property: "one-cycle-at-a-time",
 		scenario: "operator/x39-change-of-mind-during-a-migration.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "keyInBetween", File: core + "key.go",
