@@ -158,6 +158,7 @@
 //	   scale writes replicas only, of a custom resource too
 //	      told-125-crd-scale
 //	      dev-156-scale-deployment
+//	      told-236-defaults-of-a-scaled-spec
 //	      told-196-scale-owners
 //	      told-202-scale-of-another-kind
 //	      TestRule06ScaleWritesReplicasOnly
@@ -355,6 +356,7 @@
 //	      dev-172-quota-with-controller
 //	      told-230-limits-and-priorities
 //	      told-234-who-books-on-quotas
+//	      told-235-limits-without-overhead
 //	      TestRule13LimitRangesFillInAndRefuse
 //	      TestRule13QuotasCount
 //	      TestRule13PriorityClassesAreResolved

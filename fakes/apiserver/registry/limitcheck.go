@@ -11,6 +11,10 @@ import (
 
 // What limit ranges refuse.
 
+// ownNeeds are those of a pod without what its runtime needs on top, of which limits
+// take no notice.
+var ownNeeds = requests.PodResourcesOptions{ExcludeOverhead: true}
+
 // checkLimits checks a pod that is valid.
 func checkLimits(r *corev1.LimitRange, p *corev1.Pod) error {
 	var errs []error
@@ -23,7 +27,7 @@ func checkLimits(r *corev1.LimitRange, p *corev1.Pod) error {
 				}
 			}
 		case corev1.LimitTypePod:
-			errs = append(errs, withinLimits(l, requests.PodRequests(p, requests.PodResourcesOptions{}), requests.PodLimits(p, requests.PodResourcesOptions{}))...)
+			errs = append(errs, withinLimits(l, requests.PodRequests(p, ownNeeds), requests.PodLimits(p, ownNeeds))...)
 		}
 	}
 	return utilerrors.NewAggregate(errs)
