@@ -1,6 +1,7 @@
 package encryption_test
 
 import (
+	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
 )
 
