@@ -22,13 +22,13 @@ const stopTimeout = 5 * time.Second
 
 // run is the agent, from its start until ctx ends.
 func (o *options) run(ctx context.Context, log logr.Logger) error {
-	err := o.live(ctx, log)
-	if ctx.Err() != nil {
-		// Also while it started: what was cut short by that is no failure.
-		log.Info("Has stopped, as it was told to")
-		return nil
+	failed := o.live(ctx, log)
+	if ctx.Err() == nil {
+		return failed
 	}
-	return err
+	// Also while it started: what was cut short by that is no failure.
+	log.Info("Has stopped, as it was told to")
+	return nil
 }
 
 func (o *options) live(ctx context.Context, log logr.Logger) error {

@@ -56,7 +56,7 @@ func (a *app) replayJournal(path, trace string) error {
 		return badInput("%s: %v", path, err)
 	}
 	run := &report.Run{
-		Title: "live run", Seed: got.World.Seed, Hash: got.End.Hash, Steps: uint64(got.End.Steps), Elapsed: got.End.At,
+		Title: "live run", Seed: got.World.Seed, Hash: got.End.Hash, Steps: got.End.Steps, Elapsed: got.End.At,
 		Again: "seedbed replay " + path, Records: got.Records,
 	}
 	if err := writeTrace(trace, run); err != nil {

@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"fmt"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )

@@ -20,7 +20,6 @@ import (
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/disk"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // manifestPath is the file by which a kubelet knows the API server that it runs.
@@ -211,6 +210,3 @@ func (n *node) syncPlugins(ctx context.Context, files disk.FS, dir string) (agai
 	n.stopPlugins(func(p *plugin) bool { return p.pod != "" && !wanted[p.pod] })
 	return again
 }
-
-// streamOf is the stream of what a kubelet does.
-func (s *State) streamOf(n string) *engine.Stream { return s.world.Engine().Stream("kubelet", n) }
