@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"maps"
+	"slices"
 	"sort"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -138,7 +140,9 @@ func describe(e *registry.Entry) Resource {
 	if e.Scale != nil {
 		r.Subresources = append(r.Subresources, Subresource{Name: "scale", Kind: scaleKind, Verbs: subVerbs})
 	}
-	for name, sub := range extraSubresources[e.GroupResource()] {
+	extra := extraSubresources[e.GroupResource()]
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		sub := extra[name]
 		r.Subresources = append(r.Subresources, Subresource{Name: name, Kind: sub.kind, Verbs: sub.verbs})
 	}
 	if e.Custom {

@@ -253,3 +253,13 @@ func find(s state.State, gr schema.GroupResource) *state.Resource {
 	}
 	return &state.Resource{GroupResource: gr}
 }
+
+// hasRevision reports whether a configuration is that of a revision that is there.
+func (h *history) hasRevision(c state.State) bool {
+	for _, r := range h.revisions {
+		if c.Equal(r) {
+			return true
+		}
+	}
+	return false
+}

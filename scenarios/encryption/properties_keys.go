@@ -25,13 +25,12 @@ func (s *State) allIsBack() error {
 	if s.history.revisions[s.policy.Status.LatestRevision] == nil {
 		return fmt.Errorf("the Secret of revision %d, which is the latest, is gone", s.policy.Status.LatestRevision)
 	}
-	known := slices.Collect(maps.Values(s.history.revisions)) // any of them will do
 	for _, n := range s.nodes {
 		if !n.server.answers() {
 			continue
 		}
 		on := n.server.loaded()
-		if !slices.ContainsFunc(known, on.Equal) {
+		if !s.history.hasRevision(on) {
 			return fmt.Errorf("what the API server on %s runs is in no Secret of a revision", n.name)
 		}
 		for i := range on {

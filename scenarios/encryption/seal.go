@@ -87,13 +87,18 @@ func (s *State) stored(gr schema.GroupResource) []sealed {
 
 // example names an object of a resource that is stored in some way: the first of them.
 func (s *State) example(gr schema.GroupResource, how sealed) string {
-	i, first := s.inventories[gr], objectName{}
+	i := s.inventories[gr]
+	var names []string
 	for o, its := range i.objects {
-		if its == how && (first == objectName{} || o.namespace+"/"+o.name < first.namespace+"/"+first.name) {
-			first = o
+		if its == how {
+			names = append(names, o.namespace+"/"+o.name)
 		}
 	}
-	return fmt.Sprintf("%s %s/%s", i.resource, first.namespace, first.name)
+	slices.Sort(names)
+	if len(names) == 0 {
+		return i.resource + " that is gone"
+	}
+	return i.resource + " " + names[0]
 }
 
 // set notes how an object is stored, if it is.

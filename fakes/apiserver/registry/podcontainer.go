@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -287,7 +288,8 @@ func validateResources(r *corev1.ResourceRequirements, p *field.Path) field.Erro
 		name string
 		of   corev1.ResourceList
 	}{{"limits", r.Limits}, {"requests", r.Requests}} {
-		for name, q := range list.of {
+		for _, name := range slices.Sorted(maps.Keys(list.of)) {
+			q := list.of[name]
 			at := p.Child(list.name).Key(string(name))
 			errs = append(errs, validateResourceName(name, at)...)
 			if q.Sign() < 0 {
@@ -298,7 +300,8 @@ func validateResources(r *corev1.ResourceRequirements, p *field.Path) field.Erro
 			}
 		}
 	}
-	for name, request := range r.Requests {
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		request := r.Requests[name]
 		limit, ok := r.Limits[name]
 		switch fixed := strings.Contains(string(name), "/") || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix); {
 		case ok && fixed && request.Cmp(limit) != 0:
