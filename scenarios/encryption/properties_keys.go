@@ -3,8 +3,6 @@ package encryption
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
