@@ -79,14 +79,20 @@ func (r *Registry) Read(paths ...string) ([]*File, error) {
 }
 
 // ReadFS is [Registry.Read] for every scenario file of a file system, such as an
-// embedded folder. The files' paths begin with the name given.
+// embedded folder. The files' paths begin with the name given. Folders named testdata
+// and hidden ones are left out.
 func (r *Registry) ReadFS(fsys fs.FS, name string) ([]*File, error) {
 	var names []string
 	err := fs.WalkDir(fsys, ".", func(p string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && path.Ext(p) == ".yaml" {
+		switch {
+		case err != nil:
+			return err
+		case p != "." && leftOut(entry):
+			return fs.SkipDir
+		case isScenario(entry):
 			names = append(names, path.Join(name, p))
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the scenarios of %s: %w", name, err)
@@ -133,13 +139,12 @@ func findFiles(p string) ([]string, error) {
 	}
 	var found []string
 	err = filepath.WalkDir(p, func(name string, entry fs.DirEntry, err error) error {
-		base := filepath.Base(name)
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != p && (base == "testdata" || strings.HasPrefix(base, ".")):
+		case name != p && leftOut(entry):
 			return filepath.SkipDir
-		case !entry.IsDir() && filepath.Ext(name) == ".yaml":
+		case isScenario(entry):
 			found = append(found, name)
 		}
 		return nil
@@ -152,6 +157,13 @@ func findFiles(p string) ([]string, error) {
 	}
 	return found, nil
 }
+
+// leftOut reports whether a folder is not searched for scenarios.
+func leftOut(entry fs.DirEntry) bool {
+	return entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), "."))
+}
+
+func isScenario(entry fs.DirEntry) bool { return !entry.IsDir() && path.Ext(entry.Name()) == ".yaml" }
 
 func pathError(p string, err error) error {
 	if os.IsNotExist(err) {

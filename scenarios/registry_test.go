@@ -137,6 +137,13 @@ func TestFoldersAreSearchedForScenarios(t *testing.T) {
 	if diff := cmp.Diff([]string{"everything", "other"}, got); diff != "" {
 		t.Error(diff)
 	}
+	embedded, err := r.ReadFS(os.DirFS(folder), "library")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(embedded) != 2 || embedded[0].Path != "library/b.yaml" || embedded[1].Path != "library/sub/a.yaml" {
+		t.Errorf("a file system is searched otherwise: %v", embedded)
+	}
 	if _, err := r.Read(filepath.Join(folder, ".hidden", "..", "sub"), filepath.Join(folder, "nothing")); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Error(err)
 	}
