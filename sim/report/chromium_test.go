@@ -46,9 +46,15 @@ func openPage(t *testing.T, path string) *chromium {
 	case program == "":
 		t.Skipf("none of %v is installed; .ci/run installs one and runs this test", browsers)
 	}
+	// Not the test's own folder: what is left of a browser may still write there for a
+	// moment when it is removed.
+	profile, err := os.MkdirTemp("", "chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
-		"--window-size=1600,950", "--user-data-dir="+t.TempDir())
+		"--window-size=1600,950", "--user-data-dir="+profile)
 	requests, toBrowser := pipe(t)
 	fromBrowser, answers := pipe(t)
 	cmd.ExtraFiles = []*os.File{requests, answers} // file descriptors 3 and 4
@@ -61,6 +67,9 @@ func openPage(t *testing.T, path string) *chromium {
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
+		if err := os.RemoveAll(profile); err != nil {
+			t.Logf("left behind: %v", err)
+		}
 	})
 	// A browser that does not answer must not hold up the test for ever.
 	watchdog := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
@@ -87,8 +96,16 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// call makes one request and reads up to its answer.
+// call makes one request, which must not fail.
 func (c *chromium) call(method string, params, result any) {
+	c.t.Helper()
+	if err := c.ask(method, params, result); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// ask makes one request and reads up to its answer; the error is the browser's.
+func (c *chromium) ask(method string, params, result any) error {
 	c.t.Helper()
 	c.serial++
 	request := map[string]any{"id": c.serial, "method": method}
@@ -125,13 +142,13 @@ func (c *chromium) call(method string, params, result any) {
 		case message.ID != c.serial:
 			continue
 		case message.Error != nil:
-			c.t.Fatalf("%s: %s", method, message.Error.Message)
+			return fmt.Errorf("%s: %s", method, message.Error.Message)
 		case result != nil:
 			if err := json.Unmarshal(message.Result, result); err != nil {
 				c.t.Fatal(err)
 			}
 		}
-		return
+		return nil
 	}
 }
 
@@ -162,13 +179,20 @@ func (c *chromium) eval(expression string) any {
 	return got.Result.Value
 }
 
-// await waits until an expression is true: a page takes real time.
+// await waits until an expression is true: a page takes real time. A page that is just
+// being replaced by another has no answer.
 func (c *chromium) await(expression string) {
 	c.t.Helper()
-	c.call("Runtime.evaluate", map[string]any{
-		"expression":   fmt.Sprintf(`new Promise((done) => { const look = () => (%s) ? done() : requestAnimationFrame(look); look(); })`, expression),
-		"awaitPromise": true,
-	}, nil)
+	for {
+		var got struct{ Result struct{ Value any } }
+		err := c.ask("Runtime.evaluate", map[string]any{
+			"expression":   fmt.Sprintf(`new Promise((done) => requestAnimationFrame(() => done(Boolean(%s))))`, expression),
+			"awaitPromise": true, "returnByValue": true,
+		}, &got)
+		if err == nil && got.Result.Value == true {
+			return
+		}
+	}
 }
 
 // press presses a key, as a user does.
