@@ -48,7 +48,7 @@ func openPage(t *testing.T, path string) *chromium {
 	}
 	// Not the test's own folder: what is left of a browser may still write there for a
 	// moment when it is removed.
-	profile, err := os.MkdirTemp("", "chromium-")
+	profile, err := os.MkdirTemp("", "chromium-") //nolint:usetesting // as said
 	if err != nil {
 		t.Fatal(err)
 	}
