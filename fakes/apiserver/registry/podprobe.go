@@ -91,9 +91,9 @@ func validateHandler(h handler, grace *int64, p *field.Path) field.ErrorList {
 		return field.ErrorList{field.Required(p.Child("command"), "")}
 	})
 	add("httpGet", h.http != nil, func(p *field.Path) field.ErrorList { return validateHTTPGet(h.http, p) })
-	add("tcpSocket", h.tcp != nil, func(p *field.Path) field.ErrorList { return validatePortOrName(h.tcp.Port, p.Child("port")) })
+	add("tcpSocket", h.tcp != nil, func(p *field.Path) field.ErrorList { return portNumberOrName(h.tcp.Port, p.Child("port")) })
 	add("grpc", h.grpc != nil, func(p *field.Path) field.ErrorList {
-		return validatePortOrName(intstr.FromInt32(h.grpc.Port), p.Child("port"))
+		return portNumberOrName(intstr.FromInt32(h.grpc.Port), p.Child("port"))
 	})
 	add("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList {
 		if grace == nil || h.sleep.Seconds >= 0 && h.sleep.Seconds <= *grace {
@@ -112,26 +112,12 @@ func validateHTTPGet(h *corev1.HTTPGetAction, p *field.Path) field.ErrorList {
 	if h.Path == "" {
 		errs = append(errs, field.Required(p.Child("path"), ""))
 	}
-	errs = append(errs, validatePortOrName(h.Port, p.Child("port"))...)
+	errs = append(errs, portNumberOrName(h.Port, p.Child("port"))...)
 	errs = append(errs, supported(p.Child("scheme"), h.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
 	for i := range h.HTTPHeaders {
 		for _, msg := range validation.IsHTTPHeaderName(h.HTTPHeaders[i].Name) {
 			errs = append(errs, field.Invalid(p.Child("httpHeaders"), h.HTTPHeaders[i].Name, msg))
 		}
-	}
-	return errs
-}
-
-func validatePortOrName(port intstr.IntOrString, p *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if port.Type == intstr.String {
-		for _, msg := range validation.IsValidPortName(port.StrVal) {
-			errs = append(errs, field.Invalid(p, port.StrVal, msg))
-		}
-		return errs
-	}
-	for _, msg := range validation.IsValidPortNum(port.IntValue()) {
-		errs = append(errs, field.Invalid(p, port.IntValue(), msg))
 	}
 	return errs
 }
