@@ -35,6 +35,8 @@
 //	      told-203-emptied-time
 //	      told-207-self-links-and-times
 //	      told-211-forgotten-time
+//	      told-237-deletion-times-and-owners
+//	      told-238-null-bytes
 //	   generations count what controllers obey
 //	      dev-010-generation-deployment
 //	      told-011-generation-on-delete

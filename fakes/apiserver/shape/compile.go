@@ -117,6 +117,7 @@ var (
 	timeType      = reflect.TypeFor[metav1.Time]()
 	microTimeType = reflect.TypeFor[metav1.MicroTime]()
 	quantityType  = reflect.TypeFor[resource.Quantity]()
+	bytesMapType  = reflect.TypeFor[map[string][]byte]()
 )
 
 // special types are structs that are compared as a whole.

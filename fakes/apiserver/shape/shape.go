@@ -46,9 +46,9 @@ type leaf struct {
 	scalar bool // assignment is a copy
 
 	identity bool   // metadata that only a server writes
-	deletion bool   // metadata that only a deletion writes
 	shown    bool   // JSON shows it even if it is empty
 	told     bool   // the same, and it is a list, which may be empty or nil
+	nulls    bool   // it is a map of byte strings, which JSON may say are null
 	field    string // the top-level field it is below, in Go
 	mergeKey string // of a list: what tells its items apart
 	whole    bool   // a list whose items cannot be told apart
@@ -118,10 +118,10 @@ func (s *Shape) flatten(c *compiler, t reflect.Type, base uintptr, path []int) {
 		}
 		l.place, l.around = placeOf(c.enc, s.typ, f.Type, path)
 		l.identity = t == objectMetaType && identity[f.Name] || t == typeMetaType
-		l.deletion = t == objectMetaType && (f.Name == "DeletionTimestamp" || f.Name == "DeletionGracePeriodSeconds")
 		_, omitted := jsonName(f)
 		l.shown = !omitted || f.Type.Kind() == reflect.Struct // a time is shown as null
 		l.told = f.Type.Kind() == reflect.Slice && !omitted
+		l.nulls = f.Type == bytesMapType
 		l.whole = c.enc == Protobuf && l.mergeKey == "" && f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct
 		s.leaves = append(s.leaves, l)
 	}

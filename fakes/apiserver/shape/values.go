@@ -194,10 +194,14 @@ var bytesMapOps = &ops{
 	},
 	normalize: func(p unsafe.Pointer) {
 		dropEmptyMap(p)
-		m := *(*map[string][]byte)(p)
-		for k, v := range m {
+		m := (*map[string][]byte)(p)
+		if !hasNull(*m) {
+			return
+		}
+		*m = maps.Clone(*m) // a draft may remember the old one
+		for k, v := range *m {
 			if v == nil {
-				m[k] = []byte{} // a key without a value has an empty one
+				(*m)[k] = []byte{} // a key without a value has an empty one
 			}
 		}
 	},
