@@ -14,7 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/conformance"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/fidelity"
@@ -111,6 +113,7 @@ func (f *serverFlags) transport() (http.RoundTripper, error) {
 }
 
 func (f *serverFlags) open() *realServer {
+	log.SetLogger(logr.Discard()) // a start that fails says so in its error; without a logger, a stack is printed
 	return &realServer{flags: f, webhooks: fidelity.ServeWebhooks(), servers: map[bool]*testenv.Server{}}
 }
 
