@@ -156,7 +156,7 @@ func (c *call) disowned(obj, old Object, link string) bool {
 		}
 		c.settleOwners(sent, old)
 	}
-	if c.req.Subresource == "scale" || link != "" { // nobody puts times back that have gone
+	if link != "" { // nobody puts times back that have gone
 		return !apply.Identical(c.own.owners, c.owners(old))
 	}
 	return !apply.Same(c.own.owners, c.owners(old))

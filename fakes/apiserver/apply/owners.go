@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -179,8 +180,18 @@ func compareEntries(a, b metav1.ManagedFieldsEntry) int {
 	}
 }
 
-// Same reports whether a and b are the same but for times.
+// Same reports whether a and b are the same but for times, and in the same order,
+// which times may change.
 func Same(a, b *Owners) bool {
+	return sameFields(a, b) && (sameTimes(a, b) || slices.EqualFunc(a.Entries(), b.Entries(), alike))
+}
+
+func alike(a, b metav1.ManagedFieldsEntry) bool {
+	a.Time, b.Time = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+func sameFields(a, b *Owners) bool {
 	if a.Empty() || b.Empty() {
 		return a.Empty() && b.Empty()
 	}
@@ -217,10 +228,9 @@ func Reset(entries []metav1.ManagedFieldsEntry) bool {
 }
 
 // Identical reports whether a and b are the same, times included.
-func Identical(a, b *Owners) bool {
-	if !Same(a, b) {
-		return false
-	}
+func Identical(a, b *Owners) bool { return sameFields(a, b) && sameTimes(a, b) }
+
+func sameTimes(a, b *Owners) bool {
 	if a.Empty() {
 		return true
 	}

@@ -55,6 +55,7 @@
 //	      told-195-first-no-op
 //	      told-208-null-twice
 //	      told-209-raw-applies
+//	      told-239-scale-put-back
 //	      TestRule02WhatChangesNothingIsNoWrite
 //	   reads are as new as they ask, and refused what is not there yet
 //	      dev-028-odd-resourceversions
