@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/registry"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
@@ -247,16 +248,24 @@ func (c *call) decode(data []byte, contentType string) (Object, error) {
 		complaints, err = strict.Errors(), nil
 	}
 	if err == nil {
+		if !c.ep.Custom {
+			if err := c.checkKind(*gvk, c.nameIn(obj)); err != nil {
+				return nil, err
+			}
+		}
 		var unknown []error
 		if unknown, err = c.coerce(obj); err == nil {
 			err = c.heed(append(complaints, unknown...))
 		}
-		if err != nil {
+		switch {
+		case err != nil && c.ep.Custom:
+			return nil, errNotThe(*gvk, *gvk, err.Error())
+		case err != nil:
 			return nil, c.errDecode(gvk, err, data)
 		}
 		return obj, c.checkKind(*gvk, c.nameIn(obj))
 	}
-	if gvk != nil && !c.ep.Custom && runtime.IsNotRegisteredError(err) {
+	if gvk != nil && !c.ep.Custom && (runtime.IsNotRegisteredError(err) || runtime.IsStrictDecodingError(err)) {
 		return nil, c.checkKind(*gvk, c.req.Name)
 	}
 	return nil, c.errDecode(gvk, err, data)
@@ -270,15 +279,23 @@ func (c *call) directive() string {
 	return c.req.FieldValidation
 }
 
+// decoder reads bodies of a type.
+func (c *call) decoder(contentType string) runtime.Decoder {
+	scheme := c.store.opts.Scheme
+	if contentType == mediaProtobuf {
+		return protobuf.NewSerializer(scheme, scheme)
+	}
+	options := jsonserializer.SerializerOptions{Yaml: contentType == mediaYAML, Strict: c.directive() != metav1.FieldValidationIgnore}
+	return jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, options)
+}
+
 // parse reads a body into an object of the requested version. A strict error
 // comes with the object.
 func (c *call) parse(data []byte, contentType string) (Object, *schema.GroupVersionKind, error) {
-	scheme := c.store.opts.Scheme
 	if contentType == mediaProtobuf {
 		return c.parseProtobuf(data)
 	}
-	options := jsonserializer.SerializerOptions{Yaml: contentType == mediaYAML, Strict: c.directive() != metav1.FieldValidationIgnore}
-	s := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, options)
+	s := c.decoder(contentType)
 	if c.prototype() == nil {
 		u := &unstructured.Unstructured{}
 		_, gvk, err := s.Decode(data, &c.ep.Served, u)

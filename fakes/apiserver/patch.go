@@ -23,11 +23,6 @@ import (
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/store"
 )
 
-var (
-	builtinPatches = []types.PatchType{types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType}
-	customPatches  = []types.PatchType{types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType}
-)
-
 func (c *call) patch(t *target) (*Response, error) {
 	if err := c.checkPatch(); err != nil {
 		return nil, err
@@ -71,21 +66,16 @@ func (c *call) putPatched(t *target, obj, old Object) (*Response, error) {
 }
 
 func (c *call) checkPatch() error {
-	served := builtinPatches
-	if c.ep.Custom {
-		served = customPatches
-	}
 	if len(c.req.Body) > requestLimit {
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", requestLimit))
 	}
-	kind := c.req.PatchType
-	if err := patch.Check(kind, []byte("{}"), served); err != nil {
-		return err // the content type comes before the options
+	if err := patch.CheckType(c.req.PatchType, c.ep.Custom); err != nil {
+		return err
 	}
 	if err := c.checkWriteOptions("PatchOptions"); err != nil {
 		return err
 	}
-	return patch.Check(kind, c.req.Body, served)
+	return patch.CheckBody(c.req.PatchType, c.req.Body)
 }
 
 // patched returns a new object: old with the patch applied, in the stored

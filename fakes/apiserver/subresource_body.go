@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 )
 
 // readInto reads the body of a subresource, whose kind is not that of the
@@ -25,70 +22,47 @@ func (c *call) readInto(into Object, kind schema.GroupVersionKind) error {
 		}
 		contentType = ""
 	}
-	if contentType == mediaProtobuf {
-		return c.readProtobuf(data, into, kind)
+	obj, gvk, err := c.decoder(contentType).Decode(data, &kind, into)
+	var complaints []error
+	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
+		complaints, err = strict.Errors(), nil
 	}
-	if contentType == mediaYAML {
-		var err error
-		if data, err = yaml.YAMLToJSON(data); err != nil {
-			return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", kind.Kind, err, summary(data)))
+	switch {
+	case gvk == nil || gvk.Kind == "":
+		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", kind.Kind, err, summary(data)))
+	case c.ep.Custom && (err != nil || *gvk != kind):
+		return errUnregistered(kind)
+	case err != nil && !runtime.IsNotRegisteredError(err):
+		return errNotThe(*gvk, kind, err.Error())
+	case gvk.Kind != kind.Kind || err != nil:
+		return errNotThe(*gvk, kind, c.notThe(*gvk, kind))
+	case *gvk != kind:
+		if err := convert(obj, into); err != nil {
+			return errNotThe(*gvk, kind, err.Error())
 		}
 	}
-	var meta metav1.TypeMeta
-	if err := json.Unmarshal(data, &meta); err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", kind.Kind, err, summary(data)))
-	}
-	if meta.Kind != "" && meta.Kind != kind.Kind {
-		return c.errOtherKind(meta.APIVersion, meta.Kind, kind)
-	}
-	if c.ep.Custom && meta.APIVersion != "" && meta.APIVersion != kind.GroupVersion().String() {
-		return errUnregistered(kind)
-	}
-	if err := c.readStrictly(data, into); err != nil {
+	if err := c.heed(complaints); err != nil {
 		if c.ep.Custom {
 			return errUnregistered(kind)
 		}
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err))
+		return errNotThe(*gvk, kind, err.Error())
 	}
 	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return nil
 }
 
-// readStrictly reads JSON into an object, minding how strict the request wants it.
-func (c *call) readStrictly(data []byte, into Object) error {
-	complaints, err := kjson.UnmarshalStrict(data, into)
-	if err != nil || !c.strict() {
-		return err
+// convert reads obj, of another version of the same kind, as what into is. Those
+// kinds that subresources take have the same fields in all versions.
+func convert(obj runtime.Object, into Object) error {
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", obj, err)
 	}
-	return c.heed(complaints)
+	return json.Unmarshal(data, into)
 }
 
-// readProtobuf is readInto for protobuf, whose envelope says what it holds.
-func (c *call) readProtobuf(data []byte, into Object, kind schema.GroupVersionKind) error {
-	rest, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
-	var sent runtime.Unknown
-	m, known := into.(interface{ Unmarshal([]byte) error })
-	if !ok || !known || tooDeep(data) || sent.Unmarshal(rest) != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): not a protobuf message (%s)", kind.Kind, summary(data)))
-	}
-	if sent.Kind != "" && sent.Kind != kind.Kind {
-		return c.errOtherKind(sent.APIVersion, sent.Kind, kind)
-	}
-	if err := m.Unmarshal(sent.Raw); err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err))
-	}
-	return nil
-}
-
-func (c *call) errOtherKind(apiVersion, kind string, wanted schema.GroupVersionKind) error {
-	if c.ep.Custom {
-		return errUnregistered(wanted)
-	}
-	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
-	if apiVersion == "" {
-		gvk = wanted.GroupVersion().WithKind(kind)
-	}
-	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s", kind, gvk.Version, wanted.Kind, c.notThe(gvk, wanted)))
+func errNotThe(sent, wanted schema.GroupVersionKind, why string) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s", sent.Kind, sent.Version, wanted.Kind, why))
 }
 
 // notThe says why an object of one kind is not taken for one of another.

@@ -23,31 +23,25 @@ import (
 // maxOperations is the largest number of operations in a JSON patch.
 const maxOperations = 10000
 
-// Check refuses a patch that is not JSON at all, or of a type that is not served.
-func Check(kind types.PatchType, data []byte, served []types.PatchType) error {
-	for _, t := range served {
-		if t != kind {
-			continue
-		}
-		if json.Valid(data) {
-			return nil
-		}
-		if kind != types.ApplyYAMLPatchType {
-			return apierrors.NewBadRequest("invalid JSON patch")
-		}
-		if _, err := utilyaml.ToJSON(data); err != nil {
-			return apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
-		}
+// Types of patches that are served.
+var (
+	builtinTypes = []types.PatchType{types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType}
+	customTypes  = []types.PatchType{types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType}
+)
+
+// CheckType refuses a type of patches that is not served. Custom says that it is a
+// custom resource that is to be patched. The refusal is worded by the router of real
+// servers for their own kinds, and by the handler of custom resources for those.
+func CheckType(kind types.PatchType, custom bool) error {
+	served := builtinTypes
+	if custom {
+		served = customTypes
+	}
+	if slices.Contains(served, kind) {
 		return nil
 	}
-	return unsupported(served)
-}
-
-// unsupported is what the router of real servers says for their own kinds, and
-// the handler of custom resources for those.
-func unsupported(served []types.PatchType) error {
 	err := apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", schema.GroupResource{}, "", "", 0, true)
-	if slices.Contains(served, types.StrategicMergePatchType) {
+	if !custom {
 		err.ErrStatus.Message, err.ErrStatus.Details = "415: Unsupported Media Type", &metav1.StatusDetails{}
 		return err
 	}
@@ -57,6 +51,20 @@ func unsupported(served []types.PatchType) error {
 	}
 	err.ErrStatus.Message, err.ErrStatus.Details = "the body of the request was in an unknown format - accepted media types include: "+strings.Join(names, ", "), nil
 	return err
+}
+
+// CheckBody refuses a patch, of a type that is served, that is not JSON at all.
+func CheckBody(kind types.PatchType, data []byte) error {
+	if json.Valid(data) {
+		return nil
+	}
+	if kind != types.ApplyYAMLPatchType {
+		return apierrors.NewBadRequest("invalid JSON patch")
+	}
+	if _, err := utilyaml.ToJSON(data); err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
+	}
+	return nil
 }
 
 // operation is one step of a JSON patch, as far as a strict reading goes.

@@ -106,12 +106,11 @@ func TestContentMergesWithoutWriting(t *testing.T) {
 }
 
 func TestWhatIsNoPatch(t *testing.T) {
-	served := []types.PatchType{types.JSONPatchType, types.MergePatchType}
-	if err := Check(types.MergePatchType, []byte("{"), served); !apierrors.IsBadRequest(err) {
+	if err := CheckBody(types.MergePatchType, []byte("{")); !apierrors.IsBadRequest(err) {
 		t.Errorf("broken JSON: %v", err)
 	}
-	if err := Check("application/json", []byte("{}"), served); !apierrors.IsUnsupportedMediaType(err) ||
-		!strings.HasSuffix(err.Error(), "application/json-patch+json, application/merge-patch+json") {
+	if err := CheckType(types.StrategicMergePatchType, true); !apierrors.IsUnsupportedMediaType(err) ||
+		!strings.HasSuffix(err.Error(), "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml") {
 		t.Errorf("another type: %v", err)
 	}
 	doc := []byte(`{"a":1}`)

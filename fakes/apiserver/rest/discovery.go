@@ -63,9 +63,10 @@ func (h *Handler) legacyVersions(r *http.Request) (*answer, error) {
 	return negotiated(r, doc, kind)
 }
 
-// groupList is /apis.
-func (h *Handler) groupList(r *http.Request) (*answer, error) {
-	if f, ok := wantsAggregated(r); ok {
+// groupList is /apis. Whole says that it may be the document of all that is in the
+// groups.
+func (h *Handler) groupList(r *http.Request, whole bool) (*answer, error) {
+	if f, ok := wantsAggregated(r); ok && whole {
 		return h.aggregated(r, f, false)
 	}
 	groups, err := h.groups(r.Context())
@@ -117,12 +118,13 @@ func (h *Handler) resourceList(r *http.Request, gv schema.GroupVersion) (*answer
 	if len(doc.APIResources) == 0 {
 		return h.notServed(r.Context(), gv)
 	}
-	if !custom { // those are in the order in which their definitions are read
-		slices.SortStableFunc(doc.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
-	}
 	var kind schema.GroupVersionKind
 	doc.TypeMeta, kind = v1Kind("APIResourceList")
-	return negotiated(r, doc, kind)
+	if custom { // those are in the order in which their definitions are read
+		return negotiated(r, doc, kind)
+	}
+	slices.SortStableFunc(doc.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
+	return routed(r, mediaTypes, func() (*answer, error) { return negotiated(r, doc, kind) })
 }
 
 // customOrder is the order in which a real server lists the verbs of custom

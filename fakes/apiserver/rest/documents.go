@@ -26,39 +26,59 @@ func (h *Handler) document(r *http.Request) *answer {
 	return a
 }
 
+// findDocument looks where a real server does. In front is a mux, which knows exact
+// paths and no methods; behind it are routers, of the legacy group and of each version
+// of a built-in group, which know methods, and what may be answered.
 func (h *Handler) findDocument(r *http.Request) (*answer, error) {
-	path := strings.Trim(r.URL.Path, "/")
-	parts := strings.Split(path, "/")
+	path := r.URL.Path
+	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch parts[0] {
+	case "":
+		return h.root(r)
 	case "healthz", "livez", "readyz":
-		return health(r, parts[0], parts[1:]), nil
+		return health(r, parts[0], strings.Split(path, "/")[2:]), nil
 	case "metrics":
 		return nil, errNotModelled("metrics of the API server")
 	case "logs", "debug":
 		return nil, errNotModelled("/" + parts[0])
+	case ".well-known", "openid":
+		return nil, errNotModelled("discovery of the issuer of tokens")
 	case "openapi":
-		return h.openAPI(r, parts[1:])
-	}
-	if r.Method != http.MethodGet {
-		return nil, errMethod()
-	}
-	switch {
-	case path == "":
-		return h.root(r)
-	case path == "version":
-		return jsonAnswer(serverVersion), nil
-	case path == "api":
-		return h.legacyVersions(r)
-	case path == "apis":
-		return h.groupList(r)
-	case parts[0] == "api" && len(parts) == 2:
-		return h.resourceList(r, schema.GroupVersion{Version: parts[1]})
-	case parts[0] == "apis" && len(parts) == 2:
-		return h.groupDocument(r, parts[1])
-	case parts[0] == "apis" && len(parts) == 3:
-		return h.resourceList(r, schema.GroupVersion{Group: parts[1], Version: parts[2]})
+		return h.openAPI(r, strings.TrimPrefix(path, "/openapi/"))
+	case "version":
+		if len(parts) == 1 {
+			return routed(r, mediaTypes[:1], func() (*answer, error) { return jsonAnswer(serverVersion), nil })
+		}
+	case "api":
+		switch len(parts) {
+		case 1:
+			return routed(r, mediaTypes, func() (*answer, error) { return h.legacyVersions(r) })
+		case 2:
+			return h.resourceList(r, schema.GroupVersion{Version: parts[1]})
+		}
+	case "apis":
+		switch len(parts) {
+		case 1:
+			return h.groupList(r, path == "/apis")
+		case 2:
+			return h.groupDocument(r, parts[1])
+		case 3:
+			return h.resourceList(r, schema.GroupVersion{Group: parts[1], Version: parts[2]})
+		}
 	}
 	return notFound(), nil
+}
+
+// routed answers for a document that a router knows, in one of the types that it
+// offers.
+func routed(r *http.Request, offered []string, document func() (*answer, error)) (*answer, error) {
+	switch {
+	case r.Method != http.MethodGet:
+		return nil, errMethod()
+	case !routerAccepts(r, offered):
+		return nil, errMediaType(offered)
+	}
+	return document()
 }
 
 // root lists what a client may look at.
@@ -86,9 +106,6 @@ var checks = []string{"ping", "log", "etcd"}
 
 // health answers that all is well: a server that is not well answers nothing.
 func health(r *http.Request, kind string, check []string) *answer {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return errorAnswer(r, errMethod())
-	}
 	query := r.URL.Query()
 	var text strings.Builder
 	for _, name := range checks {

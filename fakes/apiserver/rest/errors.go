@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // statusError is an error with just a code, a reason and a message.
@@ -57,13 +54,9 @@ func errAccept(offered []string) error {
 		"only the following media types are accepted: %s", strings.Join(offered, ", "))
 }
 
-// errMediaType is the refusal of an Accept header without any known type; the
-// real server's router words it.
-func errMediaType(verb apiserver.Verb) error {
-	offered := mediaTypes
-	if verb == apiserver.List || verb == apiserver.WatchVerb {
-		offered = slices.Concat(mediaTypes, streamTypes)
-	}
+// errMediaType is the refusal of an Accept header without any type that is offered;
+// the real server's router words it.
+func errMediaType(offered []string) error {
 	return withDetails(statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 		"406: Not Acceptable\n\nAvailable representations: %s", strings.Join(offered, ", ")))
 }

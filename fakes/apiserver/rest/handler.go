@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/patch"
 )
 
 // Handler speaks HTTP for a server. It may be used by several goroutines at
@@ -103,22 +105,29 @@ func (h *Handler) resource(r *http.Request, t target, user *apiserver.User) (*an
 	if kind == nil {
 		return h.unknown(r, t, user)
 	}
-	switch misplaced := t.misplaced(kind); {
+	query := r.URL.Query()
+	verb := t.verb(r.Method, wantsWatch(query))
+	if kind.Custom {
+		if verb = t.customVerb(r.Method, wantsWatch(query)); verb == apiserver.Create && t.subresource == "" {
+			t.name = "" // nobody looks at it
+		}
+	}
+	switch misplaced := t.misplaced(kind, verb); {
 	case misplaced && kind.Custom:
 		return notFound(), nil
 	case misplaced:
 		return nil, errNoResource()
+	case !kind.Custom && !t.leads(kind):
+		return h.unknown(r, t, user)
 	}
-	query := r.URL.Query()
-	if kind.Custom && r.Method == http.MethodPost && t.subresource == "" {
-		t.name = "" // nobody looks at it
-	}
-	verb := t.verb(r.Method, wantsWatch(query))
-	f, err := accepted(r, kind, verb)
+	objectKind, err := allowed(kind, t, verb)
 	if err != nil {
 		return nil, err
 	}
-	objectKind, err := allowed(kind, t, verb)
+	if err := t.checkTarget(r, kind, verb); err != nil {
+		return nil, err
+	}
+	f, err := accepted(r, kind, verb)
 	if err != nil {
 		return nil, err
 	}
@@ -171,13 +180,27 @@ func (h *Handler) resources(ctx context.Context) (all []apiserver.Resource, err 
 	return all, nil
 }
 
+// checkTarget refuses a patch in no known form, and then a write to nothing: a custom
+// resource has no router in front which knows that a collection is not written to.
+func (t target) checkTarget(r *http.Request, kind *apiserver.Resource, verb apiserver.Verb) error {
+	if verb == apiserver.Patch {
+		if err := patch.CheckType(patchType(r), kind.Custom); err != nil {
+			return err
+		}
+	}
+	if t.name == "" && (verb == apiserver.Update || verb == apiserver.Patch) {
+		return apierrors.NewBadRequest("name must be provided")
+	}
+	return nil
+}
+
 // accepted negotiates the form of the answer. Built-in groups have a router in
 // front, which words some refusals itself.
 func accepted(r *http.Request, kind *apiserver.Resource, verb apiserver.Verb) (format, error) {
-	if !kind.Custom && !routerAccepts(r) {
-		return format{}, errMediaType(verb)
+	if !kind.Custom && !routerAccepts(r, mediaTypes) {
+		return format{}, errMediaType(routerTypes(verb))
 	}
-	f, ok := negotiate(r, resourceOffer(kind.Custom))
+	f, ok := negotiate(r, resourceOffer(kind))
 	switch {
 	case verb == apiserver.WatchVerb && (!ok || f.media == asYAML):
 		return format{}, errAccept(streamTypes)
@@ -187,11 +210,19 @@ func accepted(r *http.Request, kind *apiserver.Resource, verb apiserver.Verb) (f
 	return f, nil
 }
 
+// routerTypes are those that the router says it offers to a verb.
+func routerTypes(verb apiserver.Verb) []string {
+	if verb == apiserver.List || verb == apiserver.WatchVerb {
+		return slices.Concat(mediaTypes, streamTypes)
+	}
+	return mediaTypes
+}
+
 // unknown answers for a resource that is not there: to whom it is forbidden,
 // that; else see notServed.
 func (h *Handler) unknown(r *http.Request, t target, user *apiserver.User) (*answer, error) {
 	_, err := h.call(r.Context(), &apiserver.Request{
-		Verb: t.verb(r.Method, wantsWatch(r.URL.Query())), Resource: t.resource, Subresource: t.subresource,
+		Verb: t.verb(r.Method, wantsWatch(r.URL.Query())), Resource: t.resource, Subresource: path.Join(t.subresource, t.rest),
 		Namespace: t.namespace, Name: t.name, User: user,
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -216,12 +247,25 @@ func (h *Handler) notServed(ctx context.Context, gv schema.GroupVersion) (*answe
 	return notFound(), nil
 }
 
-// misplaced tells that no object of the kind is under such a path.
-func (t target) misplaced(kind *apiserver.Resource) bool {
-	if !kind.Namespaced {
+// misplaced tells that no object of the kind is under such a path. A collection of
+// custom resources in all namespaces is there for those who read it alone.
+func (t target) misplaced(kind *apiserver.Resource, verb apiserver.Verb) bool {
+	switch {
+	case !kind.Namespaced:
 		return t.namespace != ""
+	case t.namespace != "":
+		return false
 	}
-	return t.namespace == "" && t.name != ""
+	return t.name != "" || kind.Custom && verb != apiserver.List && verb != apiserver.WatchVerb
+}
+
+// leads tells that the path leads to a subresource, or to none and no further.
+func (t target) leads(kind *apiserver.Resource) bool {
+	if t.subresource == "" {
+		return true
+	}
+	known := slices.ContainsFunc(kind.Subresources, func(s apiserver.Subresource) bool { return s.Name == t.subresource })
+	return known && (t.rest == "" || t.subresource == "proxy")
 }
 
 // allowed finds the kind of what the request is about, refusing methods that
@@ -230,20 +274,16 @@ func allowed(res *apiserver.Resource, t target, verb apiserver.Verb) (schema.Gro
 	verbs, gvk := res.Verbs, res.GVK()
 	if t.subresource != "" {
 		i := slices.IndexFunc(res.Subresources, func(s apiserver.Subresource) bool { return s.Name == t.subresource })
-		if i < 0 {
-			// The server words this one: for a custom resource it names the object.
-			return gvk, nil
+		if i < 0 { // of a custom resource: see leads
+			return gvk, apierrors.NewNotFound(t.resource.GroupResource(), t.name)
 		}
 		verbs, gvk = res.Subresources[i].Verbs, res.Subresources[i].Kind
-		if res.Custom {
-			return gvk, nil // it also words what these do not do
-		}
-	}
-	// A collection without its namespace can only be read.
-	if res.Namespaced && t.namespace == "" && verb != apiserver.List && verb != apiserver.WatchVerb {
-		return gvk, errMethod()
 	}
 	switch {
+	case res.Custom && !slices.Contains(verbs, string(verb)):
+		return gvk, apierrors.NewMethodNotSupported(t.resource.GroupResource(), string(verb))
+	case res.Namespaced && t.namespace == "" && verb != apiserver.List && verb != apiserver.WatchVerb:
+		return gvk, errMethod() // a collection without its namespace can only be read
 	case slices.Contains(verbs, string(verb)):
 		return gvk, nil
 	case t.name != "" && t.subresource == "" && !slices.ContainsFunc(verbs, ofOne):

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 // media is how an answer is written down.
@@ -57,10 +59,12 @@ type offer struct {
 }
 
 // resourceOffer is that of a resource. Custom resources have no form in
-// protobuf, but their metadata has.
-func resourceOffer(custom bool) offer {
+// protobuf, but their metadata has. What can only be asked, and not be read, such as
+// a review, has no tables.
+func resourceOffer(kind *apiserver.Resource) offer {
+	reads := slices.Contains(kind.Verbs, string(apiserver.Get))
 	return offer{
-		whole: func(m media) bool { return !custom || m != asProtobuf },
+		whole: func(m media) bool { return !kind.Custom || m != asProtobuf },
 		converts: func(m media, to schema.GroupVersionKind) bool {
 			if to.Group != metav1.GroupName || to.Version != "v1" && to.Version != "v1beta1" {
 				return false
@@ -69,7 +73,7 @@ func resourceOffer(custom bool) offer {
 			case asMetadata, asMetadataList:
 				return true
 			case asTable:
-				return m != asProtobuf
+				return reads && m != asProtobuf
 			}
 			return false
 		},
@@ -131,10 +135,10 @@ func (f *format) accept(params map[string]string, o offer) bool {
 
 // routerAccepts is the first look at the Accept header, by the router of the
 // built-in groups, which knows neither application/* nor preferences.
-func routerAccepts(r *http.Request) bool {
+func routerAccepts(r *http.Request, offered []string) bool {
 	for clause := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
 		kind, _, _ := strings.Cut(clause, ";")
-		if kind = strings.TrimSpace(kind); kind == "" || kind == "*/*" || slices.Contains(mediaTypes, kind) {
+		if kind = strings.TrimSpace(kind); kind == "" || kind == "*/*" || slices.Contains(offered, kind) {
 			return true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 )
 
 func TestNegotiate(t *testing.T) {
@@ -46,7 +48,7 @@ func TestNegotiate(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
 		r.Header.Set("Accept", tc.accept)
-		got, ok := negotiate(r, resourceOffer(tc.custom))
+		got, ok := negotiate(r, resourceOffer(&apiserver.Resource{Custom: tc.custom, Verbs: []string{"get"}}))
 		if ok == tc.refuse {
 			t.Errorf("%q (custom: %v): accepted is %v", tc.accept, tc.custom, ok)
 			continue

@@ -35,11 +35,7 @@ func newDocument(data []byte) *openAPIDocument {
 }
 
 // openAPI serves what is under /openapi.
-func (h *Handler) openAPI(r *http.Request, parts []string) (*answer, error) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return nil, errMethod()
-	}
-	name := strings.Join(parts, "/")
+func (h *Handler) openAPI(r *http.Request, name string) (*answer, error) {
 	switch {
 	case name == "v2":
 		return h.openAPIv2(r)
@@ -72,7 +68,7 @@ func (h *Handler) openAPIIndex(r *http.Request) (*answer, error) {
 		return nil, fmt.Errorf("encode the index of OpenAPI documents: %w", err)
 	}
 	doc := newDocument(data)
-	return doc.answer(r, "application/json", doc.json)
+	return doc.answer(r, "text/plain; charset=utf-8", doc.json) // nobody says that it is JSON
 }
 
 func documentURL(name, tag string) string {
@@ -86,7 +82,10 @@ func (h *Handler) openAPIv3(r *http.Request, name string) (*answer, error) {
 	}
 	doc, ok := all.byName[name]
 	if !ok {
-		return notFound(), nil
+		return &answer{code: http.StatusNotFound, header: http.Header{}}, nil
+	}
+	if accept := r.Header.Get("Accept"); accept != "" && len(goautoneg.ParseAccept(accept)) == 0 {
+		return &answer{code: http.StatusOK, header: http.Header{"Vary": {"Accept"}}}, nil
 	}
 	kind, protobuf, ok := openAPIMedia(r, openAPIv3Protobuf, oldV3Protobuf)
 	if !ok {

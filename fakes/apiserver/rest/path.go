@@ -91,3 +91,19 @@ func (t target) verb(method string, watch bool) apiserver.Verb {
 	}
 	return ""
 }
+
+// customVerb is what a method means on a custom resource, whose handler does not ask
+// whether the path has such a method.
+func (t target) customVerb(method string, watch bool) apiserver.Verb {
+	switch method {
+	case http.MethodHead:
+		method = http.MethodGet
+	case http.MethodPost:
+		return apiserver.Create
+	case http.MethodPut:
+		return apiserver.Update
+	case http.MethodPatch:
+		return apiserver.Patch
+	}
+	return t.verb(method, watch)
+}

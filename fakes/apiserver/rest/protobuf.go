@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -131,8 +132,11 @@ func prefix(data []byte, start, size int, field byte) int {
 // openEnvelope takes an object in protobuf out of its envelope.
 func openEnvelope(data []byte) (*runtime.Unknown, error) {
 	rest, ok := bytes.CutPrefix(data, protobufMagic)
-	if !ok {
+	switch {
+	case !ok:
 		return nil, fmt.Errorf("provided data does not appear to be a protobuf message, expected prefix %v", protobufMagic)
+	case len(rest) == 0:
+		return nil, errors.New("empty body")
 	}
 	unknown := &runtime.Unknown{}
 	if err := unknown.Unmarshal(rest); err != nil {

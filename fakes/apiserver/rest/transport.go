@@ -25,6 +25,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.code)
 	if a.stream == nil {
+		if len(a.body) == 0 {
+			return // a write of nothing would be given a type
+		}
 		_, _ = w.Write(a.body) // the client is gone if this fails
 		return
 	}
