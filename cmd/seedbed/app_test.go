@@ -200,9 +200,10 @@ func TestAReplayThatCannotBeWrittenHidesNothing(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	seedbed(t, "run", "testdata/breaks.yaml", "--shrink", "0s", "--replays", filepath.Join(file, "replays")).wants(t, exitViolated,
-		"copies without an original: 1", `writes "one" into the original a`, "seedbed run testdata/breaks.yaml --seed 0",
-		"  warning  there is no replay file: ", "not a directory")
+	r := seedbed(t, "run", "testdata/breaks.yaml", "--shrink", "0s", "--replays", filepath.Join(file, "replays"))
+	r.wants(t, exitViolated, "copies without an original: 1", `writes "one" into the original a`, "seedbed run testdata/breaks.yaml --seed 0",
+		"  warning  there is no replay file: ")
+	result{code: r.code, out: strings.Join(strings.Fields(r.out), " ")}.wants(t, exitViolated, "not a directory") // lines break where the path ends
 }
 
 func TestAReplayOfAnotherProgramIsNoticed(t *testing.T) {
