@@ -107,7 +107,12 @@ func (l *Loader) After(d time.Duration, fn func()) {
 // Info is what the process tells of itself.
 func (l *Loader) Info() Info { return l.info }
 
-// Check is the health check kms-providers, which is part of healthz and readyz but not
+// PluginsCheck is the name of the only health check of an API server that is about KMS
+// plugins: with version 2 of the protocol, and with automatic reload, no plugin has one
+// of its own.
+const PluginsCheck = "kms-providers"
+
+// Check is the health check [PluginsCheck], which is part of healthz and readyz but not
 // of livez.
 func (l *Loader) Check() (took time.Duration, err error) { return l.current.Check() }
 
