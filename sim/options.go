@@ -20,7 +20,7 @@ type Options struct {
 	// test is noticed. Engine.Stall, a minute unless set, is the real time after
 	// which a task that does not yield ends the program with status 3 and a
 	// message that names the check and the seed, unless Engine.OnStall does
-	// otherwise; negative means that nobody looks. Engine.Patience, five minutes
+	// otherwise; negative means that nobody looks. Engine.Patience, six minutes
 	// unless set, is how long in virtual time and without faults a task may wait
 	// for an answer, a lock or another task; negative means for ever.
 	Cluster cluster.Config

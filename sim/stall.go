@@ -15,8 +15,9 @@ const defaultStall = time.Minute
 
 // defaultPatience is the virtual time after which a task that waits for an answer,
 // a lock or another task counts as deadlocked. It is longer than what is left of
-// an API call when faults cease.
-const defaultPatience = 5 * time.Minute
+// an API call when faults cease, and than one that a server asks ten times to come
+// back after thirty seconds, as one does that cannot read what is stored.
+const defaultPatience = 6 * time.Minute
 
 // stallStatus is the exit status of a program that a stall has ended.
 const stallStatus = 3

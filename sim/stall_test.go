@@ -143,7 +143,7 @@ func TestWaitsAreExcusedWhileFaultsLast(t *testing.T) {
 		})(w)
 	})
 	var dead *engine.DeadlockError
-	if !errors.As(r.Err, &dead) || dead.At < 25*time.Minute || dead.At > 26*time.Minute {
-		t.Errorf("the run ends with %v, want a deadlock about five minutes after faults have ceased", r.Err)
+	if !errors.As(r.Err, &dead) || dead.At < 26*time.Minute || dead.At > 27*time.Minute {
+		t.Errorf("the run ends with %v, want a deadlock about six minutes after faults have ceased", r.Err)
 	}
 }
