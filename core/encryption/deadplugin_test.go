@@ -42,9 +42,12 @@ func TestAPluginIsDead(t *testing.T) {
 		t.Errorf("%d keys after half an hour", p.keys())
 	}
 	p.pass(5)
+	if got := short(t, p.deployed); p.keys() != 3 || !strings.HasSuffix(got, "k2,c1,i") && !strings.HasSuffix(got, "k2,i") {
+		t.Errorf("%d keys, deployed is %s: what the dead plugin has encrypted is read no longer", p.keys(), got)
+	}
 	p.finished = true
 	p.pass(10)
-	if got := short(t, p.deployed); p.keys() != 3 || !strings.HasPrefix(got, "c3,k2") {
+	if got := short(t, p.deployed); got != "c3,c1,i" { // with the key before for backups, but not the dead one
 		t.Errorf("%d keys, deployed is %s", p.keys(), got)
 	}
 	if !slices.Contains(p.events, encryption.EventKeyGivenUp) {
@@ -97,5 +100,73 @@ func TestAnOlderPluginIsDeadToo(t *testing.T) {
 	p.pass(5)
 	if p.keys() != 3 {
 		t.Errorf("%d keys once the older is back", p.keys())
+	}
+}
+
+// TestAPluginIsDeadWhileAPIServersDiffer, which they do as long as it is: an API server
+// with it is not ready. That is what giving the key up ends.
+func TestAPluginIsDeadWhileAPIServersDiffer(t *testing.T) {
+	p := halfway(t)
+	p.aescbc()
+	p.differ = true
+	p.pass(35)
+	if got := p.policy().Status.GivenUpKeys; !slices.Equal(got, []int64{2}) || p.keys() != 2 {
+		t.Errorf("given up are %v, with %d keys", got, p.keys())
+	}
+	if got := p.condition(v1alpha1.KeysGivenUp); got != "True KMSPluginDead" {
+		t.Errorf("the condition is %s", got)
+	}
+	p.differ = false
+	p.pass(3)
+	if p.keys() != 3 {
+		t.Errorf("%d keys once API servers agree", p.keys())
+	}
+	p.report(2, "v1", "v1", "v1")
+	p.pass(1)
+	if got := p.policy().Status.GivenUpKeys; len(got) > 0 || !slices.Contains(p.events, encryption.EventKeyTakenBack) {
+		t.Errorf("given up are %v when the plugin is back, events %v", got, p.events)
+	}
+	if got := p.condition(v1alpha1.KeysGivenUp); got != "False AsExpected" {
+		t.Errorf("the condition is %s when the plugin is back", got)
+	}
+}
+
+// TestOthersHaveToBeWell: API servers without a given-up plugin are ready whatever the
+// others do, so the controllers look after those themselves.
+func TestOthersHaveToBeWell(t *testing.T) {
+	p := halfway(t)
+	p.kms("https://b", "vault:1")
+	for range 45 {
+		if p.keys() < 3 {
+			p.pass(1)
+		}
+	}
+	p.report(3, "v1", "v1", "!no route")
+	p.pass(10)
+	if got := short(t, p.managedSecret()); !strings.Contains(got, "k3") || strings.HasPrefix(got, "k3") {
+		t.Errorf("managed is %s, with a plugin that is not well on a node", got)
+	}
+	p.report(3, "v1", "v1", "v1")
+	p.pass(5)
+	if got := short(t, p.managedSecret()); !strings.HasPrefix(got, "k3") {
+		t.Errorf("managed is %s when it is well", got)
+	}
+}
+
+// TestAPluginOfAnOlderKeyIsDead: it was switched off while its key was kept for backups,
+// and must not stop the next rotation.
+func TestAPluginOfAnOlderKeyIsDead(t *testing.T) {
+	p := halfway(t)
+	p.report(2, "v1", "v1", "v1")
+	p.finished = true
+	p.aescbc()
+	p.pass(20)
+	if got := short(t, p.deployed); got != "c3,k2,i" {
+		t.Fatalf("deployed is %s", got)
+	}
+	p.report(2, "!switched off", "!switched off", "!switched off")
+	p.pass(40)
+	if got := short(t, p.deployed); got != "c3,c1,i" {
+		t.Errorf("deployed is %s, with the older key's plugin dead", got)
 	}
 }

@@ -34,8 +34,8 @@ func NewConditionController(c *Component) kube.Controller {
 
 type conditionController struct{ *Component }
 
-func (e *conditionController) sync(ctx context.Context, _ *v1alpha1.EncryptionPolicy, out *outcome) error {
-	v, err := e.look(ctx)
+func (e *conditionController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
+	v, err := e.look(ctx, policy)
 	if err != nil || v == nil {
 		out.untouched = true
 		return err

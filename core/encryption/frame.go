@@ -45,6 +45,7 @@ type outcome struct {
 	highestKey int64 // zero to leave it
 	revision   *revision
 	instances  []v1alpha1.Instance // nil to leave them
+	givenUp    *[]int64            // nil to leave them
 	untouched  bool                // conditions stay as they are
 
 	// degraded is what is wrong though the sync went as it should.

@@ -79,11 +79,11 @@ func (w *kekWatch) settledOn(now time.Duration) string {
 	return w.kek
 }
 
-func (k *kekController) sync(ctx context.Context, _ *v1alpha1.EncryptionPolicy, out *outcome) error {
+func (k *kekController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
 	if k.Reports == nil {
 		return nil
 	}
-	v, err := k.look(ctx)
+	v, err := k.look(ctx, policy)
 	if err != nil {
 		return err
 	}

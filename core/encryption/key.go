@@ -38,8 +38,8 @@ const (
 // another mode, for a reason, when a key is old, or when its Secret is gone. It makes
 // none before the cycle of the last is over.
 //
-// Ours: a key whose KMS plugin is dead for [PluginPatience] is given up before its
-// cycle is over, if the policy wants another. While there is a key that State has not
+// Ours: a key whose KMS plugin is dead for [PluginPatience] is given up, and followed by
+// another before its cycle is over, if the policy wants another; see deadplugin.go. While there is a key that State has not
 // taken up yet, none is made, whatever is missing. Ids are never used again, not even
 // those of Secrets that hold no key or are gone; the policy's status remembers the
 // highest. A Secret that holds no key is passed over, and told of in the condition.
@@ -74,27 +74,26 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 	if err != nil {
 		return err
 	}
-	v, err := k.look(ctx)
+	v, err := k.look(ctx, policy)
 	if err != nil {
 		return err
 	}
+	changed, stuck := k.watchPlugins(ctx, policy, v, wanted)
 	if v == nil {
 		out.after = ConvergenceRetry
-		if wanted == state.KMS && k.UpdatePlugins {
-			return k.rescue(ctx, policy)
+		if wanted == state.KMS && k.UpdatePlugins && !changed {
+			return errors.Join(stuck, k.rescue(ctx, policy))
 		}
-		return nil
+	}
+	if v == nil || stuck != nil || changed {
+		return stuck
 	}
 	out.highestKey = max(out.highestKey, int64(v.highestID()))
 	out.degraded = spoilt(v)
 	if wanted == state.Identity && v.deployed == nil && len(v.stored) == 0 {
 		return k.withdraw(ctx, policy) // encryption does not begin by accident
 	}
-	dead, err := k.deadPlugin(ctx, policy, v, wanted)
-	if err != nil {
-		return err
-	}
-	reason, err := k.neededFor(policy, wanted, v, dead)
+	reason, err := k.neededFor(policy, wanted, v)
 	if err != nil {
 		return err
 	}
@@ -130,9 +129,6 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 		}
 		key.KMS = s.data
 	}
-	if dead {
-		k.Recorder.Event(EventKeyGivenUp, fmt.Sprintf("The plugin of key %d is dead; what was encrypted with it is lost unless the plugin comes back, and Migration names it", k.dead.key))
-	}
 	return k.create(ctx, key)
 }
 
@@ -153,7 +149,8 @@ func spoilt(v *view) *problem {
 }
 
 // neededFor returns why a new key is needed; empty if none is.
-func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted state.Mode, v *view, dead bool) (string, error) {
+func (k *keyController) neededFor(policy *v1alpha1.EncryptionPolicy, wanted state.Mode, v *view) (string, error) {
+	dead := len(v.keys) > 0 && v.keys[0].GivenUp
 	var reasons, short []string
 	for i := range v.desired {
 		r := &v.desired[i]
@@ -217,10 +214,10 @@ func (n need) newKey(r *state.Resource) (string, error) {
 	switch {
 	case !latest.Backed:
 		return fmt.Sprintf("encryption-config-key-%d-not-backed-by-secret", latest.ID), nil
-	case n.dead:
-		return reasonPluginDead, nil
 	case backed > 2: // old keys have yet to be dropped
 		return "", nil
+	case n.dead:
+		return reasonPluginDead, nil
 	case !latest.Migrated.HasAll(n.all), latest.KEK.Pending(): // the cycle of the last is not over
 		return "", nil
 	case latest.Mode != n.wanted:
@@ -238,11 +235,12 @@ func (n need) newKey(r *state.Resource) (string, error) {
 	}
 }
 
-// backedKeys is how many of the keys that read a resource Secrets have.
+// backedKeys is how many of the keys that read a resource Secrets have, but for those
+// that are given up.
 func backedKeys(r *state.Resource) int {
 	backed := 0
 	for i := range r.Read {
-		if r.Read[i].Backed {
+		if r.Read[i].Backed && !r.Read[i].GivenUp {
 			backed++
 		}
 	}

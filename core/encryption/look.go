@@ -13,6 +13,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
+	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 )
 
 // view is what a controller sees when all API servers run the same.
@@ -72,7 +73,10 @@ func (s *storedKey) id() uint64 {
 
 // look works out what is deployed and what should be. It returns nil while API
 // servers differ.
-func (c *Component) look(ctx context.Context) (*view, error) {
+//
+// Where a key is given up, API servers are ready whatever becomes of KMS plugins; so
+// those of the other keys have to be known to be well, as they would be otherwise.
+func (c *Component) look(ctx context.Context, policy *v1alpha1.EncryptionPolicy) (*view, error) {
 	deployed, converged, err := c.Deployer.DeployedEncryptionConfigSecret(ctx)
 	if errors.Is(err, ErrConfigGone) {
 		var there bool
@@ -104,8 +108,15 @@ func (c *Component) look(ctx context.Context) (*view, error) {
 			c.Log.Info("Passed over a key Secret", "reason", s.err.Error())
 		}
 	}
+	given := givenUp(policy)
 	v.keys = valid(v.stored)
-	v.current = v.current.Enriched(v.keys)
+	for i := range v.keys {
+		v.keys[i].GivenUp = slices.Contains(given, v.keys[i].ID)
+	}
+	v.current = v.current.Enriched(v.keys).WithGivenUp(given)
+	if well, err := c.othersAreWell(ctx, v.current); err != nil || !well {
+		return nil, err
+	}
 	if v.grs = c.Provider.EncryptedGRs(); len(v.grs) == 0 {
 		v.grs = v.current.Resources() // a configuration without resources is none
 	}

@@ -54,7 +54,7 @@ func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionP
 	if err != nil {
 		return err
 	}
-	v, err := s.look(ctx)
+	v, err := s.look(ctx, policy)
 	if err != nil {
 		return err
 	}

@@ -86,8 +86,8 @@ type run struct {
 	since time.Duration
 }
 
-func (m *migrationController) sync(ctx context.Context, _ *v1alpha1.EncryptionPolicy, out *outcome) error {
-	v, err := m.look(ctx)
+func (m *migrationController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
+	v, err := m.look(ctx, policy)
 	if err != nil {
 		m.unsettle()
 		return err

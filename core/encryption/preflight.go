@@ -3,6 +3,7 @@ package encryption
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -163,7 +164,7 @@ func (p *preflightController) candidate(ctx context.Context, policy *v1alpha1.En
 	grs := p.Provider.EncryptedGRs()
 	read := []state.Key{{ID: highest + 1, Mode: state.KMS, Material: state.NoMaterial(), KMS: snap.data}}
 	for _, k := range state.Retained(grs, state.NewestFirst(keys)) {
-		if k.Mode == state.KMS {
+		if k.Mode == state.KMS && !slices.Contains(givenUp(policy), k.ID) {
 			read = append(read, k)
 		}
 	}

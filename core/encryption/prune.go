@@ -38,8 +38,8 @@ func NewPruneController(c *Component) kube.Controller {
 
 type pruneController struct{ *Component }
 
-func (p *pruneController) sync(ctx context.Context, _ *v1alpha1.EncryptionPolicy, out *outcome) error {
-	v, err := p.look(ctx)
+func (p *pruneController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
+	v, err := p.look(ctx, policy)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 		latest = max(latest, stored[len(stored)-1].number)
 	}
 	if isGone(stored, latest) || !maps.EqualFunc(stored[len(stored)-1].secret.Data, managed.Data, slices.Equal) {
-		next, err := o.isNext(ctx, managed, stored, latest)
+		next, err := o.isNext(ctx, policy, managed, stored, latest)
 		if err != nil || !next {
 			out.after = ConvergenceRetry
 			return err
@@ -92,7 +92,7 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 		}
 		stored = append(stored, storedRevision{latest, cut})
 	}
-	safe, err := o.firstSafe(ctx, stored)
+	safe, err := o.firstSafe(ctx, policy, stored)
 	if err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 // servers differ, that is what they are about to load, with KMS plugins that are run
 // differently. Stored are the revisions that there are; if the latest is not among
 // them, what State has written last takes its place.
-func (o *rolloutController) isNext(ctx context.Context, managed *corev1.Secret, stored []storedRevision, latest int64) (bool, error) {
-	v, err := o.look(ctx)
+func (o *rolloutController) isNext(ctx context.Context, policy *v1alpha1.EncryptionPolicy, managed *corev1.Secret, stored []storedRevision, latest int64) (bool, error) {
+	v, err := o.look(ctx, policy)
 	if err != nil {
 		return false, err
 	}
@@ -172,7 +172,7 @@ func (o *rolloutController) cut(ctx context.Context, managed *corev1.Secret, num
 }
 
 // firstSafe returns the first of the revisions that nodes may load.
-func (o *rolloutController) firstSafe(ctx context.Context, stored []storedRevision) (int64, error) {
+func (o *rolloutController) firstSafe(ctx context.Context, policy *v1alpha1.EncryptionPolicy, stored []storedRevision) (int64, error) {
 	last := stored[len(stored)-1]
 	safe, err := firstThat(stored, compatible)
 	if err != nil {
@@ -182,7 +182,7 @@ func (o *rolloutController) firstSafe(ctx context.Context, stored []storedRevisi
 	if err != nil || alike <= safe {
 		return safe, err
 	}
-	v, err := o.look(ctx)
+	v, err := o.look(ctx, policy)
 	if err != nil || v == nil || v.deployed == nil || v.deployed.Name != last.secret.Name {
 		return safe, err
 	}

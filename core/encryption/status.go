@@ -3,6 +3,7 @@ package encryption
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,10 @@ func (c *Component) applyStatus(ctx context.Context, policy *v1alpha1.Encryption
 			return err
 		}
 		status["instances"], changed = forms, changed || others
+	}
+	if out.givenUp != nil {
+		status["givenUpKeys"] = *out.givenUp
+		changed = changed || !slices.Equal(*out.givenUp, policy.Status.GivenUpKeys)
 	}
 	if !changed {
 		return nil

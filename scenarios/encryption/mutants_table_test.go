@@ -322,7 +322,7 @@ var plantedBugs = []planted{
 		scenario: "operator/x40-resources-come-and-go.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "cameBackMigrated", File: core + "state/leaving.go",
-			Old: "if slices.Contains(grs, gr) == (len(current) == 0) {",
+			Old: "if slices.Contains(grs, gr) == (len(current) == 0) || newerThanWriter(k, current.Find(gr)) {",
 			New: "if slices.Contains(grs, gr) && len(current) == 0 {",
 		},
 	},

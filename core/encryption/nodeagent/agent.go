@@ -44,8 +44,8 @@ const (
 )
 
 // Config is what an [Agent] needs. Where there is a constant that begins with Default, empty
-// means that one. All others are required but Log and GateImage, and PluginsUp and Loaded if no
-// policy asks for reload.
+// means that one. All others are required but Log and GateImage, and Loaded if no policy asks for
+// reload.
 type Config struct {
 	Node  string
 	Live  kube.Kube

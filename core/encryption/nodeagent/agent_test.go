@@ -133,6 +133,7 @@ type node struct {
 
 	gate   string // the image
 	up     bool   // the plugins are
+	dead   bool   // a plugin that the API server has is: it is ready if nobody asks for it
 	loaded string
 }
 
@@ -172,7 +173,11 @@ kind: Pod
 metadata: {name: kube-apiserver, namespace: kube-system, labels: {component: kube-apiserver}}
 spec:
   containers:
-  - {name: kube-apiserver, image: i, command: [kube-apiserver, --etcd-servers=https://127.0.0.1:2379]}
+  - name: kube-apiserver
+    image: i
+    command: [kube-apiserver, --etcd-servers=https://127.0.0.1:2379]
+    readinessProbe: {httpGet: {path: /readyz, port: 6443}}
+    livenessProbe: {httpGet: {path: /livez, port: 6443}}
 `
 		n.disk.durable[manifest] = n.disk.files[manifest]
 		h.start(n)
@@ -257,6 +262,9 @@ func (h *house) kubelet(n *node) {
 	p.Name, p.Spec.NodeName = p.Name+"-"+n.name, n.name
 	ready := corev1.ConditionTrue
 	if n.broken > 0 && p.Labels[nodeagent.RevisionLabel] == fmt.Sprint(n.broken) {
+		ready = corev1.ConditionFalse
+	}
+	if probe := p.Spec.Containers[0].ReadinessProbe; n.dead && probe.HTTPGet.Path != "/readyz?exclude=kms-providers" {
 		ready = corev1.ConditionFalse
 	}
 	there := &corev1.Pod{}

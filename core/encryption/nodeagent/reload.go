@@ -56,7 +56,11 @@ func (a *Agent) byReload(ctx context.Context, s *sight, cfg *corev1.Secret) (tim
 	if err := a.writePlugins(ctx, cfg, keys); err != nil {
 		return 0, err
 	}
-	if up, err := a.cfg.PluginsUp(ctx, keys); err != nil || !up {
+	needed, excused, err := s.plugins(cfg)
+	if err != nil {
+		return 0, err
+	}
+	if up, err := a.cfg.PluginsUp(ctx, needed); err != nil || !up {
 		return Poll, err
 	}
 	latest := s.policy.Status.LatestRevision
@@ -74,12 +78,24 @@ func (a *Agent) byReload(ctx context.Context, s *sight, cfg *corev1.Secret) (tim
 		return 0, err
 	}
 	m.label(0)
+	m.excuse(a.cfg.Container, excused)
+	hash := config.FileHash(cfg.Data[config.Configuration])
+	if excused {
+		m.loads(hash)
+	} else {
+		m.loads("")
+	}
 	m.gate(a.cfg.GateImage, GateRevisionFile+"="+a.revisionFile())
 	mountSockets(m.pod, a.cfg.Container, a.cfg.Sockets)
 	if same, err := sameManifest(m, s.server); err != nil || !same {
 		return a.restart(ctx, m, latest, err)
 	}
 	if _, ready := s.running(); ready && a.untilReady(s) <= 0 {
+		if excused {
+			if loaded, err := a.hasLoaded(ctx, hash); err != nil || !loaded {
+				return Poll, err
+			}
+		}
 		if err := a.pass(ctx); err != nil {
 			return 0, err
 		}
@@ -88,6 +104,16 @@ func (a *Agent) byReload(ctx context.Context, s *sight, cfg *corev1.Secret) (tim
 		return 0, err
 	}
 	return a.cleanPlugins(ctx, cfg, keys)
+}
+
+// hasLoaded reports whether the API server says that it has loaded the configuration of
+// that hash.
+func (a *Agent) hasLoaded(ctx context.Context, hash string) (bool, error) {
+	loaded, err := a.cfg.Loaded(ctx)
+	if err != nil {
+		return false, fmt.Errorf("ask the API server what it has loaded: %w", err)
+	}
+	return loaded == hash, nil
 }
 
 // restart writes another manifest when it is the node's turn.
@@ -150,11 +176,10 @@ func (a *Agent) writePlugins(ctx context.Context, cfg *corev1.Secret, keys []uin
 // cleanPlugins removes the plugins that are needed no longer, some time after the API
 // server has loaded a configuration without them.
 func (a *Agent) cleanPlugins(ctx context.Context, cfg *corev1.Secret, keys []uint64) (time.Duration, error) {
-	loaded, err := a.cfg.Loaded(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("ask the API server what it has loaded: %w", err)
-	}
-	if loaded != config.FileHash(cfg.Data[config.Configuration]) {
+	loaded := config.FileHash(cfg.Data[config.Configuration])
+	if has, err := a.hasLoaded(ctx, loaded); err != nil {
+		return 0, err
+	} else if !has {
 		a.spare, a.spareHash = time.Time{}, ""
 		return Poll, nil
 	}

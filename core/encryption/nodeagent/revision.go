@@ -17,21 +17,12 @@ import (
 // when it is the node's turn.
 func (a *Agent) byRevision(ctx context.Context, s *sight, cfg *corev1.Secret) (time.Duration, error) {
 	latest, safe := s.policy.Status.LatestRevision, s.policy.Status.MinSafeRevision
+	needed, excused, err := s.plugins(cfg)
+	if err != nil {
+		return 0, err
+	}
 	if s.onDisk == latest {
-		if err := a.writeRevision(ctx, latest, cfg); err != nil { // should somebody have changed it
-			return 0, err
-		}
-		revision, ready := s.running()
-		if !ready || revision != latest {
-			return Poll, nil // until it is, nobody else follows
-		}
-		if wait := a.untilReady(s); wait > 0 {
-			return wait, nil
-		}
-		if err := a.pass(ctx); err != nil {
-			return 0, err
-		}
-		return Resync, a.forget(ctx, min(safe, latest))
+		return a.settle(ctx, s, cfg, needed, excused)
 	}
 	if s.onDisk == 0 || s.onDisk >= safe { // else what it writes cannot be read by others
 		mine, err := a.myTurn(ctx, latest)
@@ -48,6 +39,7 @@ func (a *Agent) byRevision(ctx context.Context, s *sight, cfg *corev1.Secret) (t
 		return 0, err
 	}
 	m.label(latest)
+	m.excuse(a.cfg.Container, excused)
 	m.gate(a.cfg.GateImage, gateRevision(latest))
 	if err := sidecar.Render(&m.pod.Spec, cfg, sidecar.Options{Containers: []string{a.cfg.Container}, HostSockets: a.cfg.Sockets, HostData: folder}); err != nil {
 		return 0, err
@@ -55,8 +47,38 @@ func (a *Agent) byRevision(ctx context.Context, s *sight, cfg *corev1.Secret) (t
 	if err := a.drop(ctx, func(owner string) bool { return strings.HasPrefix(owner, pluginOwner) }); err != nil {
 		return 0, err // of the time of reload: two of a plugin would fight for its socket
 	}
-	_, err := a.writeManifest(ctx, m)
+	_, err = a.writeManifest(ctx, m)
 	return Poll, err
+}
+
+// settle looks after an API server that has the latest revision on its disk, until it
+// has run it for a while.
+func (a *Agent) settle(ctx context.Context, s *sight, cfg *corev1.Secret, needed []uint64, excused bool) (time.Duration, error) {
+	latest := s.policy.Status.LatestRevision
+	if err := a.writeRevision(ctx, latest, cfg); err != nil { // should somebody have changed it
+		return 0, err
+	}
+	if len(s.server.misled(a.cfg.Container, excused)) > 0 { // a key was given up, or taken back
+		m := &manifest{name: s.server.name, pod: s.server.pod.DeepCopy()}
+		m.excuse(a.cfg.Container, excused)
+		return a.restart(ctx, m, latest, nil)
+	}
+	revision, ready := s.running()
+	if !ready || revision != latest {
+		return Poll, nil // until it is, nobody else follows
+	}
+	if wait := a.untilReady(s); wait > 0 {
+		return wait, nil
+	}
+	if excused {
+		if up, err := a.cfg.PluginsUp(ctx, needed); err != nil || !up {
+			return Poll, err
+		}
+	}
+	if err := a.pass(ctx); err != nil {
+		return 0, err
+	}
+	return Resync, a.forget(ctx, min(s.policy.Status.MinSafeRevision, latest))
 }
 
 // writeRevision writes the files of a revision.

@@ -71,7 +71,7 @@ func stay(next State, current []schema.GroupResource, keys []Key) (State, Phase)
 	if len(keys) == 0 {
 		return next, Waiting
 	}
-	write := keys[0]
+	write := live(keys)
 	if next.rewritesWithin(write) {
 		return next, Migrating
 	}
@@ -99,7 +99,7 @@ func stay(next State, current []schema.GroupResource, keys []Key) (State, Phase)
 // of the plugin's own, under a key that is not the newest: the newest waits.
 func (s State) rewritesWithin(newest Key) bool {
 	return slices.ContainsFunc(s, func(r Resource) bool {
-		return r.HasWriteKey() && r.Write.Backed && !r.Write.Equal(newest) && r.Write.KEK.Pending()
+		return r.HasWriteKey() && r.Write.Backed && !r.Write.GivenUp && !r.Write.Equal(newest) && r.Write.KEK.Pending()
 	})
 }
 
@@ -108,15 +108,36 @@ func (s State) rewritesWithin(newest Key) bool {
 // going on contain objects that this one encrypted, and so may an object whose
 // writing began before that migration and ended after it. Both lists have the
 // newest keys first.
+//
+// A key that is given up counts for nothing: what was encrypted with it is lost, or
+// rewritten by now. So it stays while no later key has it all, and no longer.
 func Retained(grs []schema.GroupResource, keys []Key) []Key {
 	open := slices.Clone(grs)
 	for i, k := range keys {
-		open = slices.DeleteFunc(open, k.Migrated.Has)
-		if len(open) == 0 {
-			return keys[:min(i+2, len(keys))]
+		if k.GivenUp {
+			continue
 		}
+		open = slices.DeleteFunc(open, k.Migrated.Has)
+		if len(open) > 0 {
+			continue
+		}
+		retained := keys[: i+1 : i+1]
+		if older := slices.IndexFunc(keys[i+1:], func(k Key) bool { return !k.GivenUp }); older >= 0 {
+			retained = append(retained, keys[i+1+older])
+		}
+		return retained
 	}
 	return keys
+}
+
+// live returns the newest key that is not given up, or else the newest.
+func live(keys []Key) Key {
+	for _, k := range keys {
+		if !k.GivenUp {
+			return k
+		}
+	}
+	return keys[0]
 }
 
 // restricted returns s with exactly the entries of grs.
@@ -173,7 +194,7 @@ func (s State) write(k Key) (changed bool) {
 
 // prune ends the reading of keys that are older than all of expected, and reports
 // whether there were some. Keys in between, which are not backed, have stayed
-// until now.
+// until now. Of keys that are given up none stays that is not expected.
 func (s State) prune(expected []Key) (changed bool) {
 	for i := range s {
 		r := &s[i]
@@ -183,8 +204,12 @@ func (s State) prune(expected []Key) (changed bool) {
 				last = j
 			}
 		}
-		if last >= 0 && last+1 < len(r.Read) {
-			r.Read, changed = r.Read[:last+1], true
+		if last < 0 {
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(r.Read[:last+1]), func(k Key) bool { return k.GivenUp && !contains(expected, k) })
+		if len(kept) < len(r.Read) {
+			r.Read, changed = kept, true
 		}
 	}
 	return changed

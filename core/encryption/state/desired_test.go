@@ -25,6 +25,11 @@ func key(id uint64, migrated ...schema.GroupResource) state.Key {
 	}
 }
 
+func given(k state.Key) state.Key {
+	k.GivenUp = true
+	return k
+}
+
 func ids(keys []state.Key) string {
 	var out []string
 	for _, k := range keys {
@@ -48,6 +53,10 @@ func TestRetained(t *testing.T) {
 		{"two have it between them", both, []state.Key{key(4, secrets), key(3, configMaps), key(2, both...), key(1)}, "4 3 2"},
 		{"a resource is nowhere", both, []state.Key{key(3, secrets), key(2, secrets), key(1)}, "3 2 1"},
 		{"other resources do not count", []schema.GroupResource{secrets}, []state.Key{key(3, configMaps), key(2, secrets), key(1)}, "3 2 1"},
+		{"the newest is given up", both, []state.Key{given(key(3, secrets)), key(2, both...), key(1), key(0)}, "3 2 1"},
+		{"the newest is given up, and has it all", both, []state.Key{given(key(3, both...)), key(2, both...), key(1)}, "3 2 1"},
+		{"the one before is given up", both, []state.Key{key(3, both...), given(key(2)), key(1, both...), key(0)}, "3 1"},
+		{"all are given up", both, []state.Key{given(key(2, both...)), given(key(1, both...))}, "2 1"},
 		{"no keys", both, nil, ""},
 	} {
 		if got := ids(state.Retained(c.grs, c.keys)); got != c.want {

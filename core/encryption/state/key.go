@@ -77,6 +77,10 @@ type Key struct {
 
 	// KEK is how far the objects have come with the key that the plugin keeps.
 	KEK KEK
+
+	// GivenUp says that nobody waits for its plugin any more, which is dead: nothing is
+	// to be written with the key.
+	GivenUp bool
 }
 
 // KEK is a key that a KMS plugin keeps, by the ids that it gives to it. Whoever keeps

@@ -71,11 +71,11 @@ func (s State) and(o State) State {
 //
 // That objects of a resource have been written with a key is no longer so once the
 // resource is to be encrypted no more, for it may come back later; nor where API
-// servers have lost their configuration, and write as it comes. That they have been
-// written as they are is no longer so where a key writes them.
+// servers have lost their configuration, and write as it comes; nor where they write with
+// an older key, since this one was given up. That they have been written as they are is no longer so where a key writes them.
 func Outdated(k Key, current State, grs []schema.GroupResource) (migrated, decrypted []schema.GroupResource) {
 	for _, gr := range k.Migrated.Resources {
-		if slices.Contains(grs, gr) == (len(current) == 0) {
+		if slices.Contains(grs, gr) == (len(current) == 0) || newerThanWriter(k, current.Find(gr)) {
 			migrated = append(migrated, gr)
 		}
 	}
@@ -85,4 +85,10 @@ func Outdated(k Key, current State, grs []schema.GroupResource) (migrated, decry
 		}
 	}
 	return migrated, decrypted
+}
+
+// newerThanWriter reports whether what objects of a resource are written with is older
+// than k.
+func newerThanWriter(k Key, r *Resource) bool {
+	return r != nil && (!r.HasWriteKey() || r.Write.ID < k.ID)
 }

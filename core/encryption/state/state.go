@@ -77,6 +77,21 @@ func (s State) Equal(o State) bool {
 	})
 }
 
+// WithGivenUp returns s, with the keys of those ids noted as given up, and no others.
+func (s State) WithGivenUp(ids []uint64) State {
+	out := s.clone()
+	for i := range out {
+		for j := range out[i].Read {
+			k := &out[i].Read[j]
+			k.GivenUp = slices.Contains(ids, k.ID)
+		}
+		if w := out[i].Write; w != nil {
+			w.GivenUp = slices.Contains(ids, w.ID)
+		}
+	}
+	return out
+}
+
 // clone returns a copy whose entries may be changed.
 func (s State) clone() State {
 	out := slices.Clone(s)

@@ -10,6 +10,13 @@ const (
 	// Encrypted is True if nothing of what should be encrypted is stored as it is.
 	Encrypted = "Encrypted"
 
+	// KeysGivenUp is True if there are keys in givenUpKeys, and says which and why.
+	KeysGivenUp = "EncryptionKeysGivenUp"
+
+	// ObjectsLost is True if there are objects that no API server can read as the KMS
+	// plugin of a key that was given up is dead. It names them.
+	ObjectsLost = "EncryptionObjectsLost"
+
 	// KMSPreflightRequired has the hash of the plugin's configuration that a key is
 	// wanted for, in its message.
 	KMSPreflightRequired = "EncryptionKMSPreflightRequired"
@@ -58,6 +65,16 @@ type EncryptionPolicyStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="keys that were dropped do not come back; do not lower this"
 	// +optional
 	MinSafeRevision int64 `json:"minSafeRevision,omitempty"`
+
+	// GivenUpKeys are the ids of keys whose KMS plugin has been dead for so long that
+	// nobody waits for it any more, while the policy wants another key. API servers are
+	// ready without such a plugin, nothing is written with the key, and it is dropped
+	// when everything has been rewritten with a later one.
+	//
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +optional
+	GivenUpKeys []int64 `json:"givenUpKeys,omitempty"`
 
 	// +listType=map
 	// +listMapKey=type
