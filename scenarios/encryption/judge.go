@@ -150,6 +150,11 @@ func givenUp(now, before *state.Key) bool {
 	return before.Mode == state.KMS && strings.Contains(now.InternalReason, "kms-plugin-dead")
 }
 
+// isGivenUp reports whether the key of that id is given up, as its plugin is dead.
+func (s *State) isGivenUp(id uint64) bool {
+	return slices.Contains(s.policy.Status.GivenUpKeys, int64(id))
+}
+
 // lostAfter reports whether an API server reads with a key that is newer than all that
 // there are: its Secret is gone, or holds no key any more.
 func (s *State) lostAfter(keys []state.Key) bool {
@@ -178,7 +183,8 @@ func (s *State) lastResources() []schema.GroupResource {
 	return stay
 }
 
-// backedReaders is how many keys that there are are read with by some API server.
+// backedReaders is how many keys that there are are read with by some API server, but
+// for those that are given up.
 func (s *State) backedReaders() int {
 	most := 0
 	for _, n := range s.nodes {
@@ -188,7 +194,7 @@ func (s *State) backedReaders() int {
 		for i := range n.server.loaded() {
 			count := 0
 			for _, k := range n.server.loaded()[i].Read {
-				if contains(s.history.keys(), k) {
+				if contains(s.history.keys(), k) && !s.isGivenUp(k.ID) {
 					count++
 				}
 			}

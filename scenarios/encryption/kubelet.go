@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -38,6 +39,7 @@ spec:
   - name: kube-apiserver
     image: registry.k8s.io/kube-apiserver
     command: [kube-apiserver, "--etcd-servers=https://127.0.0.1:2379"]
+    readinessProbe: {httpGet: {path: /readyz, port: 6443, scheme: HTTPS}}
 `
 
 // manifest is what matters here of a static Pod's manifest.
@@ -48,6 +50,7 @@ type manifest struct {
 	config   string // the file that the flag names
 	reload   bool   // and that the API server loads again and again
 
+	exclude []string // the checks that the kubelet leaves out when it asks whether it is ready
 	gate    []string // the arguments of the gate; nil for none
 	plugins []pluginSpec
 
@@ -83,6 +86,13 @@ func readManifest(ctx context.Context, files disk.FS, name string) (manifest, er
 				m.config = file
 			}
 			m.reload = m.reload || arg == "--encryption-provider-config-automatic-reload=true"
+		}
+		if p := pod.Spec.Containers[i].ReadinessProbe; p != nil && p.HTTPGet != nil {
+			u, err := url.Parse(p.HTTPGet.Path)
+			if err != nil {
+				return manifest{}, fmt.Errorf("read the manifest: %w", err)
+			}
+			m.exclude = u.Query()["exclude"]
 		}
 	}
 	for _, early := range []bool{false, true} {

@@ -82,7 +82,7 @@ func (n *node) run(ctx context.Context, env *cluster.Env) {
 func (n *node) probe(ctx context.Context, env *cluster.Env) error {
 	for {
 		period := probeStarting
-		if ready := n.server.instance.Readyz() == nil; ready != n.ready {
+		if ready := n.server.instance.Readyz(n.running.exclude...) == nil; ready != n.ready {
 			n.setReady(ready)
 		}
 		if n.showsIdentity() {

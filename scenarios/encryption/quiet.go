@@ -2,6 +2,7 @@ package encryption
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
@@ -69,10 +70,16 @@ const restful = 20 * time.Minute
 
 // rest notes until when there was something to do.
 func (s *State) rest() error {
-	if s.policyIsMet() != nil || s.policy.Spec.Type == v1alpha1.TypeKMS || s.policy.Spec.ManagementState != v1alpha1.Managed {
+	// Who waits for a plugin looks after it all the time.
+	if len(s.kms.faults) > 0 && s.usesKMS() || s.policyIsMet() != nil || s.policy.Spec.Type == v1alpha1.TypeKMS || s.policy.Spec.ManagementState != v1alpha1.Managed {
 		s.disturbed()
 	}
 	return nil
+}
+
+// usesKMS reports whether some API server needs KMS plugins.
+func (s *State) usesKMS() bool {
+	return slices.ContainsFunc(s.nodes, func(n *node) bool { return n.server.usesKMS() })
 }
 
 // disturbed notes that there is something to do.

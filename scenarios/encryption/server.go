@@ -3,9 +3,11 @@ package encryption
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/encryption"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
@@ -34,12 +36,14 @@ func (v *server) loaded() state.State { return v.seen.loaded }
 // the configuration. One that is deaf never loads anything anew.
 func (v *server) start(m manifest, deaf bool) {
 	v.revision = m.revision
-	v.instance.SetEncryption(cluster.EncryptionFlags{ProviderConfig: m.config, AutomaticReload: m.reload && !deaf, HealthzExpires: v.state.config.HealthzExpires, Watched: true})
+	v.instance.SetEncryption(cluster.EncryptionFlags{ProviderConfig: m.config, AutomaticReload: m.reload && !deaf, HealthzExpires: v.state.config.HealthzExpires,
+		Watched: !slices.Contains(m.exclude, encryption.PluginsCheck)})
 	v.instance.Start()
 }
 
 // usesKMS reports whether the server needs KMS plugins.
 func (v *server) usesKMS() bool {
+	v.state.look() // it may have come up in this very step
 	for _, k := range v.loaded().ReadKeys() {
 		if k.Mode == state.KMS {
 			return true

@@ -29,6 +29,8 @@ type View struct {
 	Migrating bool         `cel:"migrating"` // objects are being rewritten
 	Leader    string       `cel:"leader"`    // the process that leads
 
+	GivenUp []int `cel:"givenUp"` // the ids of keys that are given up, as their plugins are dead
+
 	Checks    int    `cel:"checks"`    // Pods that checked a KMS plugin, ever
 	Checking  bool   `cel:"checking"`  // there is such a Pod
 	Passed    int    `cel:"passed"`    // checks that passed
@@ -114,7 +116,10 @@ func view(s *State) View {
 
 // viewConditions fills in what the policy's conditions say.
 func (s *State) viewConditions(v *View) {
-	v.Degraded = []string{}
+	v.Degraded, v.GivenUp = []string{}, []int{}
+	for _, id := range s.policy.Status.GivenUpKeys {
+		v.GivenUp = append(v.GivenUp, int(id))
+	}
 	for _, c := range s.policy.Status.Conditions {
 		name, degraded := strings.CutSuffix(c.Type, "ControllerDegraded")
 		if degraded && c.Status == metav1.ConditionTrue {
