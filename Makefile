@@ -39,8 +39,8 @@ test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, 
 	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/... ./realmode/home ./cmd/seedbed-home
 	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) -run '^Test(Kubectl|Requests)$$' ./cmd/seedbed
 
-planted: ## Plant the bugs that take minutes to catch, in encryption and its stand-ins
-	SEEDBED_SEEDS=1 $(GO) test -count=1 -timeout 60m -run PlantedBugs -v ./core/encryption ./scenarios/encryption
+planted: ## Plant the bugs that take minutes to catch, in the cloak, encryption and its stand-ins
+	SEEDBED_SEEDS=1 $(GO) test -count=1 -timeout 60m -run PlantedBugs -v ./core/cloak ./core/encryption ./scenarios/encryption
 	cd fakes/apiserver/encryption/conformance && $(GO) test -count=1 -timeout 30m ./...
 
 test-kubectl: ## The part of test-real that is a long kubectl session, held against ours as well

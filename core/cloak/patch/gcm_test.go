@@ -123,6 +123,16 @@ func TestTwoChangesOfOneByte(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%x, %v", got, err)
 	}
+	// Programs that swap range by range must not meet a byte twice.
+	record := s.seal(1, text)
+	parts, err := patch.Locate(record, len(text), 0, s.version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := patch.NewEntry(s.key, record, 0, parts[0], []patch.Change{b, a})
+	if err != nil || len(entry.Ranges) != 2 || len(entry.Ranges[0].Old) != 17 {
+		t.Errorf("%+v, %v", entry.Ranges, err)
+	}
 }
 
 // Section 3.7: nine hits are too many, and then none is patched.

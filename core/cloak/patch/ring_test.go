@@ -79,6 +79,9 @@ func TestAnySegmentation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		starts := rapid.SampledFrom([]patch.Seq{0, 1 << 31, 1<<32 - 300, 1<<31 - 100, 12345})
 		st := newStream(t, rapid.Uint64().Draw(rt, "seed"), starts.Draw(rt, "start"), rapid.IntRange(1, 6).Draw(rt, "records"))
+		if st.ring.Len() != len(st.records) {
+			rt.Fatalf("%d entries for %d records, each sent twice", st.ring.Len(), len(st.records))
+		}
 		n := len(st.sent)
 		left, known := make([]byte, n), make([]bool, n)
 		una := 0

@@ -115,6 +115,7 @@ func TestRawForm(t *testing.T) {
 		{p[:len(p)-1], p[:len(p)-1], 0},
 		{p[:8], p[:8], 0},
 		{p[:8] + "----" + p, p[:8] + "----swordfish-09", 1}, // another tail behind the same key
+		{p[:8] + "---" + p[11:], p[:8] + "---" + p[11:], 0},
 		{"", "", 0}, {"kl--", "kl--", 0}, {"kl--" + p, "kl--swordfish-09", 1},
 	} {
 		if got, hits := swap([]byte(tc.text), forms); string(got) != tc.want || hits != tc.hits {
