@@ -26,6 +26,13 @@ const (
 	// ShadowSecretSuffix ends the name of the Secret with the placeholders.
 	ShadowSecretSuffix = "-kloak"
 
+	// AnnotationCondition is the annotation of a protected Secret that says whether it is,
+	// and why not. Secrets have no status.
+	AnnotationCondition = "getkloak.io/condition"
+
+	// AnnotationPrevious is the annotation of a shadow with the placeholders of before.
+	AnnotationPrevious = "getkloak.io/previous"
+
 	// LabelManaged is the label of a shadow, with the value "true".
 	LabelManaged = "getkloak.io/managed"
 
