@@ -51,6 +51,19 @@ func TraceSeed(o Options, seed uint64, build Build) *Result {
 	return once(&o, build, how{source: engine.NewSeed(seed), seed: seed, record: true, trace: engine.TraceNotes})
 }
 
+// RunWith is RunSeed with a source of choices of the caller's; the seed only names
+// the run.
+func RunWith(o Options, seed uint64, src engine.Source, build Build) *Result {
+	o = o.withDefaults()
+	return once(&o, build, how{source: src, seed: seed})
+}
+
+// RecordWith is RunWith whose result carries the schedule.
+func RecordWith(o Options, seed uint64, src engine.Source, build Build) *Result {
+	o = o.withDefaults()
+	return once(&o, build, how{source: src, seed: seed, record: true})
+}
+
 // RunSource makes one run whose choices come from src.
 func RunSource(o Options, src engine.Source, build Build) *Result {
 	o = o.withDefaults()

@@ -107,6 +107,13 @@ func (o *Options) investigate(seed uint64, build Build) (*Failure, error) {
 	return o.reduce(first, build)
 }
 
+// InvestigateWith repeats a failing run whose choices come from src, shrinks it within
+// o.Shrink and writes it into o.Artifacts. An error says that it did not fail again.
+func InvestigateWith(o Options, seed uint64, src engine.Source, build Build) (*Failure, error) {
+	o = o.withDefaults()
+	return o.reduce(once(&o, build, how{source: src, seed: seed, record: true}), build)
+}
+
 // reduce shrinks a recorded failing run. An error says that the failure did not
 // repeat.
 func (o *Options) reduce(first *Result, build Build) (*Failure, error) {

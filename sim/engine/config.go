@@ -53,6 +53,10 @@ type Config struct {
 	// must not call the engine.
 	Sink func(Record)
 
+	// Observe, if set, is called with each event of the trace as it is emitted, at
+	// every TraceLevel. It must not call the engine, nor Detail.
+	Observe func(Event)
+
 	// Strict checks at each entry that the caller is the running task and not a
 	// goroutine that code under test started, and refuses contexts that run on
 	// the machine's clock.

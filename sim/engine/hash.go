@@ -7,6 +7,12 @@ const (
 	hashK1 = 0xe7037ed1a0b428db
 )
 
+// Hash is a fixed hash of a text: the same on every machine, process and Go version.
+func Hash(s string) uint64 { return hashString(s) }
+
+// Mix folds one word into a running hash. The order of words matters.
+func Mix(h, x uint64) uint64 { return mix(h, x) }
+
 // mix folds one word into a running hash. The order of words matters.
 func mix(h, x uint64) uint64 {
 	hi, lo := bits.Mul64(h^x^hashK0, hashK1)

@@ -54,9 +54,16 @@ func (s *sticky) Next(c *Contention) int {
 func POS() Strategy { return &pos{} }
 
 type pos struct {
-	rng  prng
+	rng prng
+	contest
+}
+
+// contest tells operations that may conflict from those that commute with all others.
+type contest struct {
 	keys map[uint64]keyUse // by hash
 }
+
+func (x *contest) begin() { x.keys = map[uint64]keyUse{} }
 
 // keyUse is what a run has shown so far about a key.
 type keyUse struct {
@@ -71,7 +78,7 @@ const private = 3
 
 func (p *pos) Begin(seed uint64) {
 	p.rng = prng(seed)
-	p.keys = map[uint64]keyUse{}
+	p.begin()
 }
 
 // window bounds the work of a decision when very many tasks are ready at once.
@@ -95,21 +102,25 @@ func (p *pos) Next(c *Contention) int {
 		}
 	}
 	*c.Slot(best) = 0
-	key := c.KeyHash(best)
-	if use := p.keys[key]; !use.shared && use.times < private {
-		use.times++
-		p.keys[key] = use
-	}
+	p.ran(c.KeyHash(best))
 	return best
+}
+
+// ran notes that an operation on a key has run.
+func (x *contest) ran(key uint64) {
+	if use := x.keys[key]; !use.shared && use.times < private {
+		use.times++
+		x.keys[key] = use
+	}
 }
 
 // conflicts reports whether an operation of a task on a key may not commute with
 // those of others.
-func (p *pos) conflicts(key, task uint64) bool {
+func (x *contest) conflicts(key, task uint64) bool {
 	if key == 0 {
 		return false
 	}
-	use, ok := p.keys[key]
+	use, ok := x.keys[key]
 	switch {
 	case !ok:
 		use.task = task
@@ -120,6 +131,6 @@ func (p *pos) conflicts(key, task uint64) bool {
 	default:
 		return use.times < private
 	}
-	p.keys[key] = use
+	x.keys[key] = use
 	return true
 }

@@ -44,6 +44,9 @@ func (e *Engine) emit(ev Event) {
 	h = mix(h, hashString(ev.Actor))
 	h = mix(h, hashString(ev.Verb))
 	e.hash = mix(h, hashString(ev.Object))
+	if e.cfg.Observe != nil {
+		e.cfg.Observe(ev)
+	}
 	if e.cfg.Trace >= TraceFull {
 		r := Record{Step: e.steps, At: e.Elapsed(), Kind: ev.Kind, Actor: ev.Actor, Verb: ev.Verb, Object: ev.Object, N: ev.N}
 		if ev.Detail != nil {
