@@ -1,11 +1,22 @@
 package encryption_test
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption"
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 )
 
@@ -169,4 +180,78 @@ func TestAPluginOfAnOlderKeyIsDead(t *testing.T) {
 	if got := short(t, p.deployed); got != "c3,c1,i" {
 		t.Errorf("deployed is %s, with the older key's plugin dead", got)
 	}
+}
+
+// TestTheWayBack: where Secrets are written with a dead plugin, none can be, so nodes make
+// the next revision by themselves; and until it has a Secret nothing else is cut.
+func TestTheWayBack(t *testing.T) {
+	p := halfway(t)
+	before := p.policy().Status.LatestRevision
+	p.aescbc()
+	p.differ = true
+	p.pass(35)
+	want := &v1alpha1.Fallback{Revision: before + 1, Of: before, WithoutKeys: []int64{2}}
+	if got := p.policy().Status; got.LatestRevision != before+1 || !reflect.DeepEqual(got.Fallback, want) {
+		t.Fatalf("the latest revision is %d, made by %+v, want %+v", got.LatestRevision, got.Fallback, want)
+	}
+	of := &corev1.Secret{}
+	must(t, p.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: config.RevisionName(before)}, of))
+	made, err := config.FallBack(of, before+1, []uint64{2})
+	must(t, err)
+	if got := short(t, made); got != "c1,k2,i" {
+		t.Errorf("nodes make %s", got)
+	}
+	p.differ = false
+	p.pass(5)
+	if got := p.policy().Status.LatestRevision; got != before+1 {
+		t.Errorf("revision %d is cut before nodes have made %d", got, before+1)
+	}
+	must(t, p.client.Create(t.Context(), made))
+	p.deployed, p.finished = made, true
+	p.pass(15)
+	if got := short(t, p.deployed); got != "c3,c1,i" {
+		t.Errorf("deployed is %s in the end", got)
+	}
+}
+
+// unreadable are objects that API servers cannot read.
+type unreadable struct {
+	names []string
+	err   error
+}
+
+func (u *unreadable) UnreadableObjects(context.Context, schema.GroupResource) ([]string, error) {
+	return u.names, u.err
+}
+
+// TestWhatIsLostIsNamed while a key is given up, for a while after an API server could not
+// read it, and not otherwise.
+func TestWhatIsLostIsNamed(t *testing.T) {
+	p := newPlant(t)
+	p.ask(func(s *v1alpha1.EncryptionPolicySpec) { s.Type = v1alpha1.TypeAESCBC })
+	u := &unreadable{names: []string{"app/b", "app/a"}}
+	loss := encryption.NewLossController(p.component, u)
+	says := func(want string) {
+		t.Helper()
+		p.clock.now = p.clock.now.Add(time.Minute)
+		if _, err := loss.Reconciler.Reconcile(t.Context(), request); !errors.Is(err, u.err) {
+			t.Error(err)
+		}
+		c := apimeta.FindStatusCondition(p.policy().Status.Conditions, v1alpha1.ObjectsLost)
+		if want == "" && c.Status != metav1.ConditionFalse || want != "" && (c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, want)) {
+			t.Errorf("the condition is %s: %s; want %q", c.Status, c.Message, want)
+		}
+	}
+	says("")
+	policy := p.policy()
+	policy.Status.GivenUpKeys = []int64{2}
+	must(t, p.client.Status().Update(t.Context(), policy))
+	says("(2): secrets app/a, secrets app/b. ")
+	u.names, u.err = nil, errors.New("nobody answers")
+	says("(2): secrets app/a, secrets app/b. ")
+	u.err = nil
+	for range 4 {
+		says("secrets app/a")
+	}
+	says("")
 }

@@ -35,6 +35,8 @@
 //	kek.go         KEK: rewriting when who keeps the key of a plugin has rotated it
 //	inplace.go     how the plugin of a key is changed in place, by Key and State
 //	deadplugin.go  how Key gives up a key whose plugin is dead
+//	fallback.go  the way back from a key that cannot write any more
+//	loss.go      Loss: what nobody can read as a plugin is dead
 //	pluginhealth.go  what nodes report of plugins
 //	preflight.go   KMSPreflight: whether a plugin is fit to be used
 //	approval.go    how Key and KMSPreflight agree on what was tried

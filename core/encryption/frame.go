@@ -46,6 +46,7 @@ type outcome struct {
 	revision   *revision
 	instances  []v1alpha1.Instance // nil to leave them
 	givenUp    *[]int64            // nil to leave them
+	fallback   *v1alpha1.Fallback  // goes with revision
 	untouched  bool                // conditions stay as they are
 
 	// degraded is what is wrong though the sync went as it should.

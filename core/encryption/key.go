@@ -75,8 +75,9 @@ func (k *keyController) sync(ctx context.Context, policy *v1alpha1.EncryptionPol
 		return err
 	}
 	v, err := k.look(ctx, policy)
-	if err != nil {
-		return err
+	if err != nil { // which may be since a plugin is dead
+		_, stuck := k.watchPlugins(ctx, policy, nil, wanted)
+		return errors.Join(err, stuck)
 	}
 	changed, stuck := k.watchPlugins(ctx, policy, v, wanted)
 	if v == nil {

@@ -34,6 +34,9 @@ const EventRevisionCut = "EncryptionRevisionCut"
 // A revision that was deleted while it was the latest is followed by one more, for
 // nobody knows any more what is in it.
 //
+// Where the latest revision writes with a key that is given up, the next is one that nodes
+// make by themselves; see fallback.go.
+//
 // It says in the policy's status which revision is the latest, and which is the first
 // that nodes may still load: one that reads what is written now, and writes what is
 // read now. Once all API servers run the latest, it must write what they write: else a
@@ -63,7 +66,10 @@ type storedRevision struct {
 var errTaken = errors.New("the revision is there already, with another content")
 
 func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error {
-	out.revision = ptr.To(revisionOf(policy))
+	out.revision, out.fallback = ptr.To(revisionOf(policy)), policy.Status.Fallback
+	if pending, err := o.fallBack(ctx, policy, out); err != nil || pending {
+		return err
+	}
 	managed, err := o.managedSecret(ctx)
 	if err != nil || managed == nil || managed.DeletionTimestamp != nil {
 		return err

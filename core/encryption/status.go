@@ -44,7 +44,7 @@ func (c *Component) applyStatus(ctx context.Context, policy *v1alpha1.Encryption
 		status["instances"], changed = forms, changed || others
 	}
 	if out.givenUp != nil {
-		status["givenUpKeys"] = *out.givenUp
+		status["givenUpKeys"] = numbers(*out.givenUp)
 		changed = changed || !slices.Equal(*out.givenUp, policy.Status.GivenUpKeys)
 	}
 	if !changed {
@@ -58,6 +58,9 @@ func (c *Component) applyStatus(ctx context.Context, policy *v1alpha1.Encryption
 	}
 	if out.revision != nil {
 		status["latestRevision"], status["minSafeRevision"] = out.revision.latest, out.revision.safe
+		if f := out.fallback; f != nil {
+			status["fallback"] = map[string]any{"revision": f.Revision, "of": f.Of, "withoutKeys": numbers(f.WithoutKeys)}
+		}
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"status": status}}
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EncryptionPolicy"))
@@ -67,4 +70,13 @@ func (c *Component) applyStatus(ctx context.Context, policy *v1alpha1.Encryption
 		return fmt.Errorf("apply the status of EncryptionPolicy %s as %s: %w", policy.Name, manager, err)
 	}
 	return nil
+}
+
+// numbers returns a list in the form that it has in an unstructured object.
+func numbers(ns []int64) []any {
+	form := make([]any, len(ns))
+	for i, n := range ns {
+		form[i] = n
+	}
+	return form
 }

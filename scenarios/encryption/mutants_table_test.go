@@ -142,8 +142,8 @@ var plantedBugs = []planted{
 		scenario: "operator/x47-backup-of-the-cycle-before.yaml", seeds: 5,
 		Mutant: mutant.Mutant{
 			Name: "oneReaderLess", File: core + "state/desired.go",
-			Old: "return keys[:min(i+2, len(keys))]",
-			New: "return keys[:i+1]",
+			Old: "return !k.GivenUp }); older >= 0 {",
+			New: "return !k.GivenUp }); older > len(keys) {",
 		},
 	},
 	{

@@ -44,13 +44,18 @@ const (
 )
 
 // Config is what an [Agent] needs. Where there is a constant that begins with Default, empty
-// means that one. All others are required but Log and GateImage, and Loaded if no policy asks for
+// means that one. All others are required but Log, Local and GateImage, and Loaded if no policy asks for
 // reload.
 type Config struct {
 	Node  string
 	Live  kube.Kube
 	Files Files
 	Clock clock.Clock
+
+	// Local writes at the API server of the node itself; nil for whichever Live writes at.
+	// While Secrets are to be encrypted with a key whose plugin is dead, the first API
+	// server that runs a revision without it is the only one that can write them.
+	Local kube.Kube
 
 	// ConfigNamespace is that of the revisions, and of the Lease.
 	ConfigNamespace string
@@ -117,6 +122,9 @@ func New(cfg Config) *Agent {
 		if *d.value == "" {
 			*d.value = d.usual
 		}
+	}
+	if cfg.Local == nil {
+		cfg.Local = cfg.Live
 	}
 	if cfg.MinReady == 0 {
 		cfg.MinReady = DefaultMinReady
@@ -198,8 +206,9 @@ func (a *Agent) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.R
 	if err := a.report(ctx, s); err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := a.bringBack(ctx, s); err != nil {
-		return reconcile.Result{}, err
+	notBack := a.bringBack(ctx, s)
+	if notBack != nil && !s.fallsBack() {
+		return reconcile.Result{}, notBack
 	}
 	cfg, err := a.wanted(ctx, s)
 	if err != nil || cfg == nil {
@@ -212,6 +221,10 @@ func (a *Agent) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.R
 	after, err := act(ctx, s, cfg)
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("load revision %d: %w", s.policy.Status.LatestRevision, err)
+	}
+	if notBack != nil { // nor can it be before some API server has loaded the revision
+		a.cfg.Log.V(1).Info("The Secret of the revision that the node has made cannot be written yet", "reason", notBack.Error())
+		after = min(after, Poll)
 	}
 	return reconcile.Result{RequeueAfter: after}, nil
 }
@@ -258,7 +271,9 @@ func (a *Agent) wanted(ctx context.Context, s *sight) (*corev1.Secret, error) {
 	cfg := &corev1.Secret{}
 	name := client.ObjectKey{Namespace: a.cfg.ConfigNamespace, Name: config.RevisionName(latest)}
 	if err := a.cfg.Live.Get(ctx, name, cfg); err != nil {
-		return nil, fmt.Errorf("get Secret %s: %w", name, err)
+		if cfg = a.fallback(ctx, s); cfg == nil {
+			return nil, fmt.Errorf("get Secret %s: %w", name, err)
+		}
 	}
 	if on, err := config.Decode(cfg); err != nil {
 		return nil, err

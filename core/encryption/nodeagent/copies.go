@@ -68,7 +68,11 @@ func (a *Agent) bringBack(ctx context.Context, s *sight) error {
 		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
 		Immutable:  ptr.To(true), Type: corev1.SecretTypeOpaque, Data: data,
 	}
-	if err := a.cfg.Live.Create(ctx, again); err != nil && !apierrors.IsAlreadyExists(err) {
+	live := a.cfg.Live
+	if s.fallsBack() {
+		live = a.cfg.Local
+	}
+	if err := live.Create(ctx, again); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("bring back Secret %s: %w", name, err)
 	}
 	a.cfg.Log.Info("Brought back the Secret of the revision that the API server runs, which somebody has deleted", "revision", revision)

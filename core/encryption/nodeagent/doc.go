@@ -10,6 +10,7 @@
 //	turn.go      whose turn it is
 //	copies.go    copies of revisions, for the case that somebody deletes their Secrets
 //	excuse.go    API servers whose plugins are dead, and given up
+//	fallback.go  revisions that nodes make, while no Secret can be written
 //	gate.go      what keeps an API server from starting with a disk of before
 //	report.go    what the node reports of itself
 //

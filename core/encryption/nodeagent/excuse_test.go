@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
@@ -92,5 +94,32 @@ func TestAPluginThatIsGivenUpByReload(t *testing.T) {
 	h.pass(20)
 	if got := h.probes(); loads(a) != "" || loads(b) != "" || got != "/livez /livez" {
 		t.Errorf("without the key, a is restarted for %q, b for %q, and kubelets ask for %s", loads(a), loads(b), got)
+	}
+}
+
+// TestARevisionThatNodesMake: its Secret is made of what is on the disk of the first node
+// by that node, when it runs; others follow.
+func TestARevisionThatNodesMake(t *testing.T) {
+	h := build(t, v1alpha1.StaticPodRevision, "a", "b")
+	a, b := h.nodes[0], h.nodes[1]
+	a.up, b.up = true, true
+	h.cut(1, 0, 7)
+	h.pass(30)
+	of := &corev1.Secret{}
+	must(t, h.client.Get(t.Context(), client.ObjectKey{Namespace: configs, Name: config.RevisionName(1)}, of))
+	h.remove(of) // as if nobody could read it
+	policy := &v1alpha1.EncryptionPolicy{}
+	must(t, h.client.Get(t.Context(), client.ObjectKey{Name: v1alpha1.PolicyName}, policy))
+	policy.Status.LatestRevision, policy.Status.GivenUpKeys = 2, []int64{7}
+	policy.Status.Fallback = &v1alpha1.Fallback{Revision: 2, Of: 1, WithoutKeys: []int64{7}}
+	must(t, h.client.Status().Update(t.Context(), policy))
+	h.pass(30)
+	if got := h.revisions(); got != "a2 b2" {
+		t.Errorf("revisions are %s", got)
+	}
+	made := &corev1.Secret{}
+	must(t, h.client.Get(t.Context(), client.ObjectKey{Namespace: configs, Name: config.RevisionName(2)}, made))
+	if d := cmp.Diff(made.Data, of.Data); d != "" { // nothing was written with the key
+		t.Errorf("(-made +of):\n%s", d)
 	}
 }

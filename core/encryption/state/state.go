@@ -92,6 +92,29 @@ func (s State) WithGivenUp(ids []uint64) State {
 	return out
 }
 
+// FallBack returns s, with what is written with a key that is given up written with the
+// key before instead, and whether there was such. All API servers read with that key: it
+// was read before the other was written, and whoever writes with the other reads with it.
+// A newer key may yet be unknown to some. If there is none, objects are written as they are.
+func (s State) FallBack() (back State, changed bool) {
+	back = s.clone()
+	for i := range back {
+		r := &back[i]
+		if !r.HasWriteKey() || !r.Write.GivenUp {
+			continue
+		}
+		given := *r.Write
+		r.Write, changed = nil, true
+		for _, k := range r.Read { // the newest first
+			if k.ID < given.ID && !k.GivenUp {
+				r.Write = &k
+				break
+			}
+		}
+	}
+	return back, changed
+}
+
 // clone returns a copy whose entries may be changed.
 func (s State) clone() State {
 	out := slices.Clone(s)

@@ -76,6 +76,12 @@ type EncryptionPolicyStatus struct {
 	// +optional
 	GivenUpKeys []int64 `json:"givenUpKeys,omitempty"`
 
+	// Fallback says how the revision that it names is made, where no Secret could be
+	// written that has it.
+	//
+	// +optional
+	Fallback *Fallback `json:"fallback,omitempty"`
+
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -87,6 +93,21 @@ type EncryptionPolicyStatus struct {
 	// +listMapKey=name
 	// +optional
 	Instances []Instance `json:"instances,omitempty"`
+}
+
+// Fallback is a revision that nodes make by themselves of the one before: what was written
+// with keys that are given up is written with the key before. For where Secrets cannot be
+// encrypted, none can be written, and that is how other revisions reach nodes.
+type Fallback struct {
+	// Revision is its number, Of that of the one that it is made of.
+	Revision int64 `json:"revision"`
+	Of       int64 `json:"of"`
+
+	// WithoutKeys are the ids of the keys that are given up.
+	//
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	WithoutKeys []int64 `json:"withoutKeys"`
 }
 
 // Instance is what is known of one API server.
