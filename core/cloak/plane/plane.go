@@ -17,6 +17,9 @@ import (
 // What was there stays.
 var ErrFull = errors.New("a map of the data plane is full")
 
+// ErrNoProcess is wrapped by the error of a call about what does not run, or not yet.
+var ErrNoProcess = errors.New("no such process")
+
 // Plane is the data plane of one node.
 type Plane interface {
 	Secrets
@@ -102,11 +105,20 @@ type Pods interface {
 	// loopback.
 	Addresses(ctx context.Context, ns Netns) ([]netip.Addr, error)
 
-	// BindPod makes an address that of a Pod, whose DNS answers are to be rewritten.
+	// BindPod makes an address that of a Pod, and of no other, whose DNS answers are to be
+	// rewritten.
 	BindPod(ctx context.Context, addr netip.Addr, uid types.UID) error
 
 	// UnbindPod ends that, unless the address is another Pod's by now.
 	UnbindPod(ctx context.Context, addr netip.Addr, uid types.UID) error
+
+	// FindNetns returns the path of a Pod's network namespace, from any of its processes.
+	// [ErrNoProcess] says that there is none yet.
+	FindNetns(ctx context.Context, uid types.UID) (path string, err error)
+
+	// FindCgroup returns the cgroup of a container, the leaf and not that of its Pod.
+	// [ErrNoProcess] says that there is none.
+	FindCgroup(ctx context.Context, uid types.UID, containerID string) (policy.Cgroup, error)
 
 	// TrackCgroup lets events of a cgroup come, and writes in it be looked at.
 	TrackCgroup(ctx context.Context, cg policy.Cgroup) error
@@ -114,16 +126,18 @@ type Pods interface {
 	// UntrackCgroup ends that.
 	UntrackCgroup(ctx context.Context, cg policy.Cgroup) error
 
-	// FindCgroup returns the cgroup of a container, the leaf and not that of its Pod.
-	FindCgroup(ctx context.Context, uid types.UID, containerID string) (policy.Cgroup, error)
+	// AttachLibraries hooks the TLS libraries in the root file systems of what runs in a
+	// cgroup, for all processes that use these files. It returns once all that are there
+	// were looked at; that there are none is no error.
+	AttachLibraries(ctx context.Context, cg policy.Cgroup) error
 
-	// AttachLibraries hooks the TLS libraries in the root file system of a process. It
-	// reports whether all that are there were looked at, and how many are hooked.
-	AttachLibraries(ctx context.Context, pid int) (hooked int, err error)
+	// AttachCommand hooks the TLS code in the executable that a container is about to
+	// run: the first of its arguments, looked up in its root file system.
+	AttachCommand(ctx context.Context, cg policy.Cgroup, args []string) error
 
-	// AttachExe hooks the TLS code in an executable, as the process sees its path. Zero
-	// means that there is none.
-	AttachExe(ctx context.Context, pid int, path string) (hooked int, err error)
+	// AttachExe hooks the TLS code in the executable of a process. [ErrNoProcess] says
+	// that it is gone.
+	AttachExe(ctx context.Context, pid int) error
 
 	// Processes returns the ids of the processes in a cgroup, in order.
 	Processes(ctx context.Context, cg policy.Cgroup) ([]int, error)
