@@ -1,0 +1,121 @@
+package secretsync
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/core/cloak/placeholder"
+	"github.com/seedbed-sim/seedbed/core/cloak/plane"
+	"github.com/seedbed-sim/seedbed/core/cloak/protected"
+	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
+	"github.com/seedbed-sim/seedbed/core/secret"
+)
+
+// Problem is why a value, or a whole Secret, is not loaded.
+type Problem struct {
+	Secret  *corev1.Secret
+	Reason  string
+	Message string
+}
+
+// Reasons of problems beside those of package protected.
+const (
+	StalePlaceholder     = "StalePlaceholder"
+	DuplicatePlaceholder = "DuplicatePlaceholder"
+	MapFull              = "MapFull"
+	NoVirtualIP          = "NoVirtualIP"
+)
+
+// Desired returns what is to be loaded for these Secrets, in the order of keys:
+//
+//  1. of each Secret that is enabled and has a shadow of its own, each key that both
+//     have, with the rule of the Secret;
+//  2. besides, the placeholders of before, which are good outside of HPACK;
+//  3. nothing of a Secret whose rule cannot be read, or of which a value cannot be
+//     protected;
+//  4. no placeholder that does not fit its value: the shadow is behind;
+//  5. none of those that share a lookup key, whoever had it first.
+func Desired(secrets []corev1.Secret) ([]plane.Entry, []Problem) {
+	byName := map[types.NamespacedName]*corev1.Secret{}
+	for i := range secrets {
+		byName[client.ObjectKeyFromObject(&secrets[i])] = &secrets[i]
+	}
+	var entries []plane.Entry
+	var problems []Problem
+	for i := range secrets {
+		s := &secrets[i]
+		if !protected.Enabled(s) || !s.DeletionTimestamp.IsZero() {
+			continue
+		}
+		sh := byName[types.NamespacedName{Namespace: s.Namespace, Name: shadow.NameOf(s.Name)}]
+		if sh == nil || !shadow.Owned(sh, s) || !sh.DeletionTimestamp.IsZero() {
+			continue // there is none yet, and its condition says why
+		}
+		of, wrong := entriesOf(s, sh)
+		entries, problems = append(entries, of...), append(problems, wrong...)
+	}
+	entries, shared := apart(entries, byName)
+	slices.SortFunc(entries, byKey)
+	return entries, append(problems, shared...)
+}
+
+func byKey(a, b plane.Entry) int {
+	x, y := a.Key(), b.Key()
+	return cmp.Or(strings.Compare(string(x[:]), string(y[:])), strings.Compare(a.Owner.String(), b.Owner.String()))
+}
+
+// entriesOf returns the entries of one Secret.
+func entriesOf(s, sh *corev1.Secret) (entries []plane.Entry, problems []Problem) {
+	report := protected.Inspect(s)
+	if defects := report.Defects(); len(defects) > 0 {
+		return nil, []Problem{{s, string(defects[0].Reason), protected.Text(defects)}}
+	}
+	previous := shadow.Previous(sh)
+	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+		current, there := sh.Data[key]
+		if !there {
+			continue // the shadow gets it soon
+		}
+		value := s.Data[key]
+		if placeholder.Fits(string(current), value) == placeholder.FitsNot {
+			problems = append(problems, Problem{s, StalePlaceholder, fmt.Sprintf("data[%s]: the placeholder in %s does not fit the value; it is not used until there is a new one", key, sh.Name)})
+			continue
+		}
+		for _, p := range append([]string{string(current)}, previous[key]...) {
+			if placeholder.Fits(p, value) == placeholder.FitsNot {
+				continue
+			}
+			entries = append(entries, plane.Entry{
+				Owner:       plane.Owner{NamespacedName: client.ObjectKeyFromObject(s), Key: key},
+				Placeholder: p, Value: secret.New(value), Rule: report.Rule,
+			})
+		}
+	}
+	return entries, problems
+}
+
+// apart drops all entries that share a lookup key with another.
+func apart(entries []plane.Entry, secrets map[types.NamespacedName]*corev1.Secret) (kept []plane.Entry, problems []Problem) {
+	holders := map[placeholder.Key][]plane.Owner{}
+	for i := range entries {
+		holders[entries[i].Key()] = append(holders[entries[i].Key()], entries[i].Owner)
+	}
+	for i := range entries {
+		e := &entries[i]
+		owners := holders[e.Key()]
+		if len(owners) == 1 {
+			kept = append(kept, *e)
+			continue
+		}
+		problems = append(problems, Problem{secrets[e.Owner.NamespacedName], DuplicatePlaceholder, fmt.Sprintf(
+			"data[%s]: its placeholder has the lookup key of another; neither is used until one has a new placeholder", e.Owner.Key)})
+	}
+	return kept, problems
+}
