@@ -161,6 +161,17 @@ func (k *Kernel) AttachExe(ctx context.Context, pid int) error {
 	})
 }
 
+// Attachments implements plane.Pods.
+func (k *Kernel) Attachments(ctx context.Context) (a plane.Attachments, err error) {
+	err = k.do(ctx, "read attachments", func() error {
+		a.Netns = slices.Sorted(maps.Keys(k.attached))
+		a.Cgroups = slices.Sorted(maps.Keys(k.tracked))
+		a.Bound = maps.Clone(k.bound)
+		return nil
+	})
+	return a, err
+}
+
 // Processes implements plane.Pods.
 func (k *Kernel) Processes(ctx context.Context, id policy.Cgroup) (pids []int, err error) {
 	err = k.do(ctx, "read processes", func() error {

@@ -118,3 +118,10 @@ func (k *Kernel) Exit(pid int) {
 	defer k.mu.Unlock()
 	delete(k.processes, pid)
 }
+
+// Hooked reports whether the TLS code in a file is hooked.
+func (k *Kernel) Hooked(f File) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.hooked[f]
+}

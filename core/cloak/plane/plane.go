@@ -91,6 +91,13 @@ type Secrets interface {
 // something is attached, or the number could come to mean another.
 type Netns uint64
 
+// Attachments are what is attached and tracked, by whichever agent.
+type Attachments struct {
+	Netns   []Netns
+	Cgroups []policy.Cgroup
+	Bound   map[netip.Addr]types.UID
+}
+
 // Pods are the programs on the way of a Pod, and what they know of it.
 type Pods interface {
 	// AttachNetns puts the rewriting of DNS answers and the patching of records on the
@@ -138,6 +145,9 @@ type Pods interface {
 	// AttachExe hooks the TLS code in the executable of a process. [ErrNoProcess] says
 	// that it is gone.
 	AttachExe(ctx context.Context, pid int) error
+
+	// Attachments returns all of them, in order.
+	Attachments(ctx context.Context) (Attachments, error)
 
 	// Processes returns the ids of the processes in a cgroup, in order.
 	Processes(ctx context.Context, cg policy.Cgroup) ([]int, error)
