@@ -1,0 +1,169 @@
+package nri
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/seedbed-sim/seedbed/core/cloak/node"
+	"github.com/seedbed-sim/seedbed/core/cloak/nri"
+	"github.com/seedbed-sim/seedbed/core/cloak/plane"
+	"github.com/seedbed-sim/seedbed/core/cloak/policy"
+	"github.com/seedbed-sim/seedbed/core/clock"
+	"github.com/seedbed-sim/seedbed/fakes/kernel"
+)
+
+// RequestTimeout is how long the runtime waits for an answer of its plugin.
+const RequestTimeout = 2 * time.Second
+
+// Pod is what the kubelet wants to run: one container in a sandbox.
+type Pod struct {
+	UID         types.UID
+	Namespace   string
+	Name        string
+	Annotations map[string]string
+	Addr        netip.Addr
+	Container   string // its name
+	Args        []string
+	Image       kernel.Image
+}
+
+// Running is a Pod that runs.
+type Running struct {
+	Sandbox   *node.Sandbox
+	Container *node.Container
+	Netns     plane.Netns
+	Cgroup    policy.Cgroup
+	PID       int
+
+	pause   policy.Cgroup
+	created bool // so far that Synchronize knows it
+	started bool
+}
+
+// Runtime is the runtime of one node. It is for one simulated world, in which one task
+// runs at a time.
+type Runtime struct {
+	kernel *kernel.Kernel
+	absent bool // NRI is not served
+	conn   *conn
+	pods   []*Running
+	made   int // sandboxes and containers, for their ids
+
+	// Takes is how long a sandbox is being created after the plugin was asked.
+	Takes time.Duration
+
+	// Longest is the longest time that the plugin has held up a request.
+	Longest time.Duration
+	Dropped int // plugins that were late
+}
+
+// New returns the runtime of a node with a kernel, without Pods.
+func New(k *kernel.Kernel) *Runtime { return &Runtime{kernel: k} }
+
+// SetServed says whether NRI is served; if not, a plugin that is connected is hung up on.
+func (r *Runtime) SetServed(served bool) {
+	r.absent = !served
+	if !served {
+		r.HangUp()
+	}
+}
+
+// HangUp closes the connection of the plugin, as a runtime does that is restarted.
+func (r *Runtime) HangUp() {
+	if r.conn != nil {
+		r.conn.close()
+	}
+}
+
+// Start runs a Pod up to the start of its command, asking the plugin on the way. The
+// clock is that of the calling task's process.
+func (r *Runtime) Start(ctx context.Context, c clock.Clock, p Pod) (*Running, error) {
+	r.made++
+	netns, path := r.kernel.AddNetns(p.Addr)
+	run := &Running{Netns: netns, Sandbox: &node.Sandbox{
+		ID: fmt.Sprintf("sandbox-%d", r.made), UID: p.UID, Namespace: p.Namespace, Name: p.Name,
+		Annotations: p.Annotations, NetnsPath: path, IPs: []netip.Addr{p.Addr},
+	}}
+	run.pause = r.kernel.AddCgroup(p.UID, run.Sandbox.ID, kernel.Image{})
+	r.kernel.Fork(run.pause, netns)
+	r.pods = append(r.pods, run)
+	if err := r.ask(ctx, c, func(ctx context.Context, h nri.Handler) { h.RunPodSandbox(ctx, run.Sandbox) }); err != nil {
+		return nil, err
+	}
+	if err := c.Sleep(ctx, r.Takes); err != nil {
+		return nil, err
+	}
+	run.created = true
+	run.Container = &node.Container{ID: fmt.Sprintf("container-%d", r.made), Name: p.Container, Args: p.Args}
+	if err := r.ask(ctx, c, func(ctx context.Context, h nri.Handler) { h.CreateContainer(ctx, run.Sandbox, run.Container) }); err != nil {
+		return nil, err
+	}
+	run.Cgroup = r.kernel.AddCgroup(p.UID, run.Container.ID, p.Image)
+	run.PID = r.kernel.Fork(run.Cgroup, netns)
+	if err := r.ask(ctx, c, func(ctx context.Context, h nri.Handler) { h.StartContainer(ctx, run.Sandbox, run.Container) }); err != nil {
+		return nil, err
+	}
+	run.started = true
+	if len(p.Args) > 0 {
+		r.kernel.Exec(run.PID, p.Args[0])
+	}
+	return run, nil
+}
+
+// Stop ends a Pod, whether it has started or not.
+func (r *Runtime) Stop(ctx context.Context, c clock.Clock, uid types.UID) error {
+	for _, run := range slices.Clone(r.pods) {
+		if run.Sandbox.UID != uid {
+			continue
+		}
+		if run.Cgroup != 0 {
+			r.kernel.RemoveCgroup(run.Cgroup)
+		}
+		r.kernel.RemoveCgroup(run.pause)
+		r.kernel.RemoveNetns(run.Netns)
+		r.pods = slices.DeleteFunc(r.pods, func(o *Running) bool { return o == run })
+		if err := r.ask(ctx, c, func(ctx context.Context, h nri.Handler) { h.RemovePodSandbox(ctx, run.Sandbox) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask lets the plugin do something, and waits for it as long as the runtime does. It
+// fails only if ctx ends.
+func (r *Runtime) ask(ctx context.Context, c clock.Clock, call func(context.Context, nri.Handler)) error {
+	conn := r.conn
+	if conn == nil {
+		return ctx.Err()
+	}
+	before := c.Monotonic()
+	answered := c.NewSignal()
+	conn.send(&request{call: call, answered: answered})
+	limited, cancel := c.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	err := answered.Wait(limited)
+	r.Longest = max(r.Longest, c.Monotonic()-before)
+	if err != nil && ctx.Err() == nil {
+		r.Dropped++
+		conn.close()
+	}
+	return ctx.Err()
+}
+
+// known are the sandboxes and containers that Synchronize is told of.
+func (r *Runtime) known() (sandboxes []*node.Sandbox, containers []nri.Running) {
+	for _, run := range r.pods {
+		if run.created {
+			sandboxes = append(sandboxes, run.Sandbox)
+		}
+		if run.started {
+			containers = append(containers, nri.Running{Sandbox: run.Sandbox, Container: run.Container})
+		}
+	}
+	return sandboxes, containers
+}
