@@ -117,3 +117,39 @@ func (k *Kernel) SetTrusted(ctx context.Context, servers []netip.Addr) error {
 		return nil
 	})
 }
+
+// Rows returns the virtual IPs as they are, for whoever watches from outside.
+func (k *Kernel) Rows() []virtualip.Row {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.vips)
+}
+
+// Left returns how many networks, addresses, cgroups and grants there are that belong to
+// nothing that runs, for whoever watches from outside.
+func (k *Kernel) Left() (n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	live := map[netip.Addr]bool{}
+	for _, ns := range k.netns {
+		for _, a := range ns.addrs {
+			live[a] = true
+		}
+	}
+	for a := range k.bound {
+		if !live[a] {
+			n++
+		}
+	}
+	for cg := range k.tracked {
+		if k.cgroups[cg] == nil {
+			n++
+		}
+	}
+	for g := range k.grants {
+		if k.cgroups[g.Cgroup] == nil {
+			n++
+		}
+	}
+	return n
+}

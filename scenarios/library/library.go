@@ -4,6 +4,7 @@ import (
 	"io/fs"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/cloak"
 	"github.com/seedbed-sim/seedbed/scenarios/encryption"
 	"github.com/seedbed-sim/seedbed/scenarios/gossipkeys"
 	"github.com/seedbed-sim/seedbed/scenarios/home"
@@ -19,6 +20,7 @@ type entry struct {
 
 // entries lists the library in the order in which it is shown and run.
 var entries = []entry{
+	{"cloak", cloak.System, cloak.Files},
 	{"encryption", encryption.System, encryption.Files},
 	{"gossipkeys", gossipkeys.System, gossipkeys.Files},
 	{"home", home.System, home.Files},

@@ -1,0 +1,127 @@
+package cloak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corenode "github.com/seedbed-sim/seedbed/core/cloak/node"
+	corenri "github.com/seedbed-sim/seedbed/core/cloak/nri"
+	"github.com/seedbed-sim/seedbed/core/cloak/secretsync"
+	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
+	"github.com/seedbed-sim/seedbed/core/cloak/trusteddns"
+	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/fakes/kernel"
+	"github.com/seedbed-sim/seedbed/fakes/nri"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+)
+
+// node is one node: its kernel and runtime, and what is known of its agent.
+type node struct {
+	state   *State
+	name    string
+	kernel  *kernel.Kernel
+	runtime *nri.Runtime
+	queue   []*work      // to be started or stopped by the runtime
+	due     func()       // wakes the runtime
+	env     *cluster.Env // of the agent that runs
+
+	// views are what the data plane may have: the Secrets that the last sync to succeed has
+	// seen, and those that syncs since have. They outlive agents, as the data plane does.
+	views []*corev1.SecretList
+}
+
+func (s *State) addNode(name string) {
+	n := &node{state: s, name: name}
+	n.kernel = kernel.New(kernel.Options{Conduct: n.conduct})
+	n.runtime = nri.New(n.kernel)
+	n.runtime.SetServed(s.config.NRI)
+	s.nodes, s.byName[name] = append(s.nodes, n), n
+}
+
+// conduct lets a call of the data plane take its time.
+func (n *node) conduct(ctx context.Context, _ string) error {
+	span := n.state.config.Plane
+	if span == nil || n.env == nil {
+		return nil
+	}
+	from, to := span.Min, span.Max
+	if to > from {
+		from += (to - from) * durationOf(n.state.random.Intn(101)) / 100
+	}
+	return n.env.Clock.Sleep(ctx, from)
+}
+
+// runAgent is the main function of the agent's process.
+func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
+	n := s.byName[env.Node]
+	n.env = env
+	log, recorder := s.logOf(env), recorder{s, env}
+	plane := n.kernel.Plane(env.Clock)
+	syncer := secretsync.New(secretsync.Config{Cache: seenBy{env.Cache, n}, Plane: plane, Clock: env.Clock, Recorder: recorder, Log: log})
+	pods := corenode.New(ctx, corenode.Config{
+		Cache: env.Cache, APIReader: env.Kube, Plane: plane, Binder: syncer, Clock: env.Clock, NodeName: env.Node, Recorder: recorder, Log: log,
+	})
+	shadows := &shadow.SecretReconciler{Cache: env.Cache, Live: env.Kube, Entropy: env.Entropy, Recorder: recorder, Log: log}
+	sync := &secretsync.SecretSyncReconciler{Sync: func(ctx context.Context) error {
+		err := syncer.Sync(ctx)
+		if err == nil {
+			n.views = n.views[len(n.views)-1:]
+		}
+		return err
+	}}
+	dns := &trusteddns.TrustedDNSReconciler{Cache: env.Cache, Recorder: recorder, Log: log, Apply: func(ctx context.Context, servers []netip.Addr) error {
+		return plane.SetTrusted(ctx, servers)
+	}}
+	port := n.runtime.Port(env.Clock)
+	env.OnEnd(port.Gone)
+	plugin := &corenri.Plugin{Preparer: pods, Runtime: port, Clock: env.Clock, HostRoot: "/", Log: log}
+	group := env.Clock.NewGroup(ctx)
+	for _, run := range []func(context.Context) error{pods.Run, plugin.Run} {
+		group.Go("part", func(ctx context.Context) {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				log.Error(err, "Part of the agent ended")
+			}
+		})
+	}
+	controllers := []kube.Controller{shadows.Controller(), sync.Controller(), dns.Controller(), pods.Controller()}
+	if err := env.Run(ctx, controllers...); err != nil && !errors.Is(err, context.Canceled) {
+		log.Error(err, "Controllers ended")
+	}
+}
+
+// seenBy notes which Secrets a sync sees.
+type seenBy struct {
+	kube.Reader
+	node *node
+}
+
+// List implements kube.Reader.
+func (c seenBy) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := c.Reader.List(ctx, list, opts...)
+	if secrets, ok := list.(*corev1.SecretList); ok && err == nil {
+		c.node.views = append(c.node.views, secrets.DeepCopy())
+	}
+	return err
+}
+
+// recorder looks into the agents' events for values.
+type recorder struct {
+	s   *State
+	env *cluster.Env
+}
+
+// Event implements cloak.Recorder.
+func (r recorder) Event(obj runtime.Object, kind, reason, message string) {
+	r.s.events++
+	name := obj.(client.Object).GetName()
+	if found := r.s.leaks.Find([]byte(message)); found != "" {
+		r.s.breaks(valuesStayHidden, fmt.Errorf("an event about %s shows %s", name, found))
+	}
+	r.env.Event("event", name, 1, kind+" "+reason+": "+message)
+}

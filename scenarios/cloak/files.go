@@ -1,0 +1,8 @@
+package cloak
+
+import "embed"
+
+// Files holds the library of scenarios for this system.
+//
+//go:embed *.yaml
+var Files embed.FS

@@ -1,0 +1,134 @@
+package cloak
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seedbed-sim/seedbed/fakes/kernel"
+	"github.com/seedbed-sim/seedbed/fakes/nri"
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+)
+
+// work is a workload: a Pod that is to be there.
+type work struct {
+	config PodConfig
+	node   *node
+	addr   netip.Addr
+	wanted bool
+
+	uid     types.UID    // of the Pod that there is, if any
+	run     *nri.Running // once it has started
+	env     map[string]string
+	refused int // creations
+
+	// What has become of what it sent.
+	exchanges  int // all
+	arrived    int // with all values in place
+	inARow     int // of those, the latest
+	withheld   int // with a placeholder left
+	unresolved int
+}
+
+// retryWorkload is how often a Pod that is not there is made again.
+const retryWorkload = 2 * time.Second
+
+// image is what all containers run: a program that uses a shared TLS library.
+var image = kernel.Image{Libraries: []kernel.File{libssl}, Commands: map[string]kernel.File{}}
+
+const libssl kernel.File = "libssl.so.3"
+
+// runWorkloads is the main function of the process that makes Pods and deletes them, as
+// controllers of workloads do.
+func (s *State) runWorkloads(ctx context.Context, env *cluster.Env) {
+	for {
+		for _, w := range s.works {
+			switch {
+			case w.wanted && w.uid == "":
+				s.createPod(ctx, env, w)
+			case !w.wanted && w.uid != "":
+				s.deletePod(ctx, env, w)
+			}
+		}
+		if env.Clock.Sleep(ctx, retryWorkload) != nil {
+			return
+		}
+	}
+}
+
+func (s *State) createPod(ctx context.Context, env *cluster.Env, w *work) {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: w.config.Name},
+		Spec:       corev1.PodSpec{NodeName: w.node.name, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+	}
+	for _, use := range w.config.Uses {
+		p.Spec.Containers[0].EnvFrom = append(p.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{
+			Prefix: use + "_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: use}},
+		})
+	}
+	err := env.Kube.Create(ctx, p)
+	if apierrors.IsAlreadyExists(err) {
+		// The answer to an earlier creation was lost.
+		err = env.Kube.Get(ctx, client.ObjectKeyFromObject(p), p)
+	}
+	if err != nil {
+		w.refused++
+		return
+	}
+	w.uid = p.UID
+	w.node.enqueue(w)
+}
+
+func (s *State) deletePod(ctx context.Context, env *cluster.Env, w *work) {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: w.config.Name}}
+	if err := env.Kube.Delete(ctx, p, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		return
+	}
+	w.node.enqueue(w)
+}
+
+// enqueue lets the node's runtime look at a workload.
+func (n *node) enqueue(w *work) {
+	if !slices.Contains(n.queue, w) {
+		n.queue = append(n.queue, w)
+	}
+	if n.due != nil {
+		n.due()
+	}
+}
+
+// runRuntime is the main function of a node's runtime and kubelet. Pods outlive it.
+func (s *State) runRuntime(ctx context.Context, env *cluster.Env) {
+	n := s.byName[env.Node]
+	due := env.Clock.NewSignal()
+	n.due = due.Send
+	env.OnEnd(func() { n.due = nil; n.runtime.HangUp() })
+	group := env.Clock.NewGroup(ctx)
+	for _, w := range s.works {
+		// What a runtime of before had begun, or what it ran.
+		if w.node == n && w.uid != "" {
+			if w.run == nil {
+				n.enqueue(w)
+			} else {
+				s.live(env, group, w, w.run)
+			}
+		}
+	}
+	for {
+		for len(n.queue) > 0 {
+			w := n.queue[0]
+			n.queue = n.queue[1:]
+			group.Go("pod", func(ctx context.Context) { s.runPod(ctx, env, group, w) })
+		}
+		if due.Wait(ctx) != nil {
+			return
+		}
+	}
+}
