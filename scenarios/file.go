@@ -158,6 +158,12 @@ func findFiles(p string) ([]string, error) {
 	return found, nil
 }
 
+// HoldsScenarios reports whether a folder holds scenario files.
+func HoldsScenarios(folder string) bool {
+	found, err := findFiles(folder)
+	return err == nil && len(found) > 0
+}
+
 // leftOut reports whether a folder is not searched for scenarios.
 func leftOut(entry fs.DirEntry) bool {
 	return entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), "."))

@@ -32,6 +32,7 @@ type Failure struct {
 type ReplayFile struct {
 	sim.Replay
 	Property string         `json:"property,omitempty"`
+	Making   *Making        `json:"making,omitempty"`
 	Scenario ReplayScenario `json:"scenario"`
 }
 
@@ -54,7 +55,31 @@ func (r *Registry) Investigate(o *Outcome, budget sim.Budget, folder string) (*F
 	options := r.options(o.File, o.Seed)
 	options.Shrink, options.Artifacts = budget, folder
 	options.Again = func(replay string) string { return "seedbed replay " + replay }
-	report, err := sim.Run(options, r.build(o.File, &w))
+	found, err := investigate(&options, o, r.build(o.File, &w))
+	if err != nil {
+		return nil, err
+	}
+	f := &Failure{
+		Outcome: r.outcome(o.File, found.Small, w), Records: found.Small.Records,
+		Original: found.First.Schedule, Small: found.Small.Schedule, Tries: found.Tries,
+		Unsaved: found.Unsaved, Picture: found.Picture, Undrawn: found.Undrawn,
+	}
+	f.Seed, f.making = o.Seed, o.making
+	if found.Replay != "" {
+		f.Replay, f.Unsaved = addScenario(found.Replay, f.Outcome)
+	}
+	return f, nil
+}
+
+// investigate repeats and shrinks the run of an outcome.
+func investigate(options *sim.Options, o *Outcome, build sim.Build) (*sim.Failure, error) {
+	if o.making != nil {
+		m := *o.making
+		m.observe = nil
+		m.apply(options)
+		return sim.InvestigateWith(*options, o.Seed, m.source(), build)
+	}
+	report, err := sim.Run(*options, build)
 	switch {
 	case err != nil:
 		return nil, err
@@ -62,17 +87,7 @@ func (r *Registry) Investigate(o *Outcome, budget sim.Budget, folder string) (*F
 		return nil, fmt.Errorf("%s: seed %d was violated once and held when it was repeated: %w", o.File.Metadata.Name, o.Seed,
 			&sim.NondeterminismError{Seed: o.Seed, First: o.Hash, Second: report.Results[0].Hash, Steps: o.Steps})
 	}
-	small := report.Failure.Small
-	f := &Failure{
-		Outcome: r.outcome(o.File, small, w), Records: small.Records,
-		Original: report.Failure.First.Schedule, Small: small.Schedule, Tries: report.Failure.Tries,
-		Unsaved: report.Failure.Unsaved, Picture: report.Failure.Picture, Undrawn: report.Failure.Undrawn,
-	}
-	f.Seed = o.Seed
-	if report.Failure.Replay != "" {
-		f.Replay, f.Unsaved = addScenario(report.Failure.Replay, f.Outcome)
-	}
-	return f, nil
+	return report.Failure, nil
 }
 
 // addScenario puts the scenario's text into a replay file, so that the file
@@ -85,6 +100,9 @@ func addScenario(path string, o *Outcome) (string, error) {
 	file := ReplayFile{Replay: *replay, Property: o.Property, Scenario: ReplayScenario{
 		Path: o.File.Path, Text: string(o.File.Text), CRDs: o.File.crds,
 	}}
+	if o.making != nil {
+		file.Making = &o.making.Making
+	}
 	text, err := json.MarshalIndent(file, "", " ")
 	if err != nil {
 		return "", fmt.Errorf("write replay: %w", err)
@@ -125,7 +143,17 @@ func (r *Registry) Replay(path string) (*Failure, error) {
 		return nil, fmt.Errorf("the scenario inside %s is not valid:\n%w", path, err)
 	}
 	var w *World
-	got, mismatch := sim.RunReplay(r.options(file, replay.Seed), &replay.Replay, r.build(file, &w))
+	options := r.options(file, replay.Seed)
+	if replay.Making != nil {
+		m := &making{Making: *replay.Making}
+		if m.Faults != "" {
+			if m.faults, err = r.Override(m.Faults); err != nil {
+				return nil, fmt.Errorf("the faults of the run in %s: %w", path, err)
+			}
+		}
+		m.apply(&options)
+	}
+	got, mismatch := sim.RunReplay(options, &replay.Replay, r.build(file, &w))
 	f := &Failure{Outcome: r.outcome(file, got, w), Records: got.Records, Small: replay.Schedule, Replay: path}
 	f.Seed = replay.Seed
 	if mismatch != nil {

@@ -40,6 +40,7 @@ type Outcome struct {
 	Err       error    // for BadInput and Failed
 
 	absent map[string]bool // see World
+	making *making         // nil: as seedbed run makes it
 }
 
 // Expected reports whether the run violated the very property that its scenario

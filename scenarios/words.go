@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seedbed-sim/seedbed/scenarios/internal/form"
 )
 
 // Count is a number with its noun: 1 run, 20 runs, 1,000 runs.
@@ -70,3 +72,7 @@ func capital(text string) string {
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
+
+// Wrap breaks a text into lines that begin in the column behind first, which stands
+// before it.
+func Wrap(first, text string) string { return form.Wrap(first, text, lineWidth) }

@@ -100,6 +100,7 @@ func (a *app) command() *cobra.Command {
 		Example: `  seedbed run                          the built-in scenarios
   seedbed run safe-rotation            one of them; seedbed list scenarios
   seedbed run my.yaml --seeds 1000     one of your own, 1,000 histories
+  seedbed explore my.yaml --for 60s    search for a history that breaks it
   seedbed check scenarios/             only validate
   seedbed replay FILE                  repeat one history, step for step
   seedbed serve                        a simulated cluster for kubectl`,
@@ -115,7 +116,7 @@ func (a *app) command() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
-	root.AddCommand(a.runCommand(), a.replayCommand(), a.reportCommand(), a.checkCommand(), a.listCommand(), a.fidelityCommand(), a.schemaCommand(), a.versionCommand(),
+	root.AddCommand(a.runCommand(), a.exploreCommand(), a.replayCommand(), a.reportCommand(), a.checkCommand(), a.listCommand(), a.fidelityCommand(), a.schemaCommand(), a.versionCommand(),
 		a.serveCommand(), a.ctlCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetOut(a.out)

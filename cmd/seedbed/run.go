@@ -15,6 +15,9 @@ import (
 	"github.com/seedbed-sim/seedbed/sim"
 )
 
+// defaultReplays is the folder for the replay files of failing runs.
+const defaultReplays = "seedbed-replays"
+
 // runFlags are the flags of seedbed run.
 type runFlags struct {
 	seed, first uint64
@@ -38,6 +41,9 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run scenario files, or all *.yaml files below a folder, each on many seeds.
 A built-in scenario is named as seedbed list scenarios shows it. Without a path
 or name the whole built-in library is run.
+
+Replay files (*.replay.json) that are named or lie below a folder are repeated:
+seedbed explore --save-to keeps them as regressions, and they must hold.
 
 Exit codes: 0 every scenario showed what it is written to show; 1 a property
 failed, or an expected violation was not seen; 2 bad input; 3 the engine itself
@@ -66,7 +72,7 @@ failed; 130 interrupted.`,
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name the properties and conditions that were checked, instead of counting them")
 	flags.BoolVar(&f.verify, "verify", false, "run each seed twice and compare the hashes; exit code 3 if they differ")
 	flags.DurationVar(&f.shrink, "shrink", 10*time.Second, "time for making each failing history small, such as 10s; 0s leaves it as found")
-	flags.StringVar(&f.replays, "replays", "seedbed-replays", "folder for the replay files of failing runs")
+	flags.StringVar(&f.replays, "replays", defaultReplays, "folder for the replay files of failing runs")
 	a.completeRun(cmd)
 	return cmd
 }
@@ -109,18 +115,28 @@ type session struct {
 	flags    *runFlags
 	style    scenarios.Style
 	plan     scenarios.Plan
+	replays  []string // to be repeated
 	progress *progress
 	texts    map[string]string // of failing scenarios, for JUnit
 	writeErr error
 }
 
 func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string) error {
-	files, err := a.read(paths)
+	paths, replays, err := withoutReplays(paths)
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, flags: f, style: scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files), Verbose: f.verbose}, texts: map[string]string{}}
+	var files []*scenarios.File
+	if len(paths) > 0 || len(replays) == 0 {
+		if files, err = a.read(paths); err != nil {
+			return err
+		}
+	}
+	s := &session{replays: replays, app: a, flags: f, style: scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files), Verbose: f.verbose}, texts: map[string]string{}}
 	s.plan = scenarios.Plan{Files: files, First: f.first, Seeds: f.seeds, Workers: f.workers, Verify: f.verify}
+	if len(files) == 0 {
+		return s.regressOnly(ctx)
+	}
 	if oneSeed {
 		s.plan.First, s.plan.Seeds = f.seed, 1
 	}
@@ -142,7 +158,7 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 	verdicts, interrupted := s.explore(ctx)
 	code := exitOK
 	if interrupted == nil {
-		code = s.explain(ctx, verdicts)
+		code = max(s.explain(ctx, verdicts), s.regress(ctx))
 	}
 	if junit != nil {
 		if err := errors.Join(scenarios.WriteJUnit(junit, verdicts, s.texts), junit.Close()); err != nil {

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// lasting hides what differs from one machine to the next.
+func lasting(text string) string {
+	text = regexp.MustCompile(` in [0-9.]+m?s, [0-9,]+/s;`).ReplaceAllString(text, " in TIME, RATE;")
+	return regexp.MustCompile(`after [0-9.]+m?s`).ReplaceAllString(text, "after TIME")
+}
+
+func TestExploreFindsShrinksAndKeepsWhatBreaks(t *testing.T) {
+	folder, kept := t.TempDir(), filepath.Join(t.TempDir(), "regressions")
+	got := seedbed(t, "explore", "testdata/breaks.yaml", "--seeds", "8", "--replays", folder, "--save-to", kept, "--shrink", "2s")
+	got.wants(t, exitViolated,
+		"strategies  each seed picks one of pos-conflicts, ",
+		"FAIL   breaks        1  seed 0 violates mirror.no-orphans (",
+		"FAIL breaks, seed 0: mirror.no-orphans\n",
+		"copies without an original: 1",
+		"  history  shrunk from ",
+		"  kept     "+filepath.Join(kept, "breaks-seed0.replay.json"))
+
+	again := seedbed(t, "run", kept)
+	again.wants(t, exitViolated, "1 replay file, kept as regressions\n", "FAIL   breaks-seed0.replay.json  violates mirror.no-orphans again: not within 1m\n", "copies without an original: 1")
+
+	// Whoever mends the controller sees that the history holds.
+	path := filepath.Join(kept, "breaks-seed0.replay.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "forgetful: true", "forgetful: false", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seedbed(t, "run", kept).wants(t, exitOK, "ok     breaks-seed0.replay.json  held; the program has changed since it was kept\n")
+	seedbed(t, "run", "testdata/holds.yaml", path).wants(t, exitOK, "ok     holds", "held; the program has changed")
+}
+
+func TestAReplayCarriesTheFaultsAndTheSwarmThatFoundIt(t *testing.T) {
+	folder := t.TempDir()
+	got := seedbed(t, "explore", "testdata/hasty.yaml", "--faults", "api-error-500,api-error-409,api-latency", "--strategy", "swarm+pct-conflicts",
+		"--seeds", "400", "--replays", folder, "--shrink", "2s")
+	got.wants(t, exitViolated, "violates mirror.copies-equal-originals", "faults      api-error-500,api-error-409,api-latency, in place of those of the\n", "  bound                pct finds")
+	found, err := filepath.Glob(filepath.Join(folder, "*.replay.json"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	text, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"search": "swarm+pct-conflicts"`, `"faults": "api-error-500,api-error-409,api-latency"`, `"swarm": true`} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("the replay file does not say %s", part)
+		}
+	}
+	seedbed(t, "replay", found[0]).wants(t, exitViolated, "violates mirror.copies-equal-originals", "FAULT api-error-")
+}
+
+// What is found, and what is reported, does not depend on the workers; the shards of a
+// search together make its runs.
+func TestExploreRepeats(t *testing.T) {
+	explore := func(more ...string) string {
+		return lasting(seedbed(t, append([]string{"explore", "holds", "--seeds", "70", "--faults", "stormy"}, more...)...).out)
+	}
+	one, three := explore("--workers", "1"), explore("--workers", "3")
+	if diff := cmp.Diff(one, three); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range map[string]string{"1/3": "24", "2/3": "23", "3/3": "23"} {
+		shard := explore("--shard", i, "--workers", "2")
+		if !strings.Contains(shard, "\n"+want+" runs in TIME") {
+			t.Errorf("shard %s does not make %s runs:\n%s", i, want, shard)
+		}
+		if shard != explore("--shard", i, "--workers", "1") {
+			t.Errorf("shard %s differs", i)
+		}
+	}
+}
+
+func TestExploreTellsWhatWasExercisedAndWhatNeverWas(t *testing.T) {
+	seedbed(t, "explore", "holds", "--seeds", "40", "--faults", "watch-lag,node-crash").wants(t, exitOK,
+		"ok     holds        40  held\n", "distinct states", " edges; last new coverage after ", "  runs by strategy     pct-conflicts ", "  faults that struck   watch-lag ",
+		"  faults that never    holds (node-crash)\n")
+}
+
+// The faults of others make a story wait for longer than it was written for; that is no
+// bug of what runs.
+func TestForeignFaultsMayCutAStoryShort(t *testing.T) {
+	seedbed(t, "explore", "testdata/patient.yaml", "--seeds", "30", "--faults", "apiserver-restart,api-latency,watch-stale").wants(t, exitOK,
+		"ok     patient      30  held\n", "  story cut short      patient (", "not counted as violations")
+}
+
+func TestExploreEndsInTime(t *testing.T) {
+	start := time.Now()
+	seedbed(t, "explore", "holds", "--for", "300ms").wants(t, exitOK, "ok     holds")
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	seedbedIn(ctx, "explore", "holds", "--for", "1h").wants(t, exitInterrupted, "interrupted after 0 runs")
+}
+
+func TestExploreRefusesWhatMakesNoSense(t *testing.T) {
+	tests := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--for", "-1s"}, `seedbed: --for -1s: write for how long to explore, such as 60s`},
+		{[]string{"--seeds", "0"}, `seedbed: --seeds 0: write how many seeds to run, 1 or more`},
+		{[]string{"--workers", "0"}, `seedbed: --workers 0: write how many runs go side by side, 1 or more`},
+		{[]string{"--shard", "3/2"}, `seedbed: --shard "3/2": write which part of how many, such as 2/5`},
+		{[]string{"--shard", "2"}, `seedbed: --shard "2": write which part of how many, such as 2/5`},
+		{[]string{"--strategy", "swarm+pst"}, `seedbed: --strategy: there is no strategy "swarm+pst"`},
+		{[]string{"--strategy", "unifrm"}, `seedbed: --strategy: there is no strategy "unifrm"; did you mean "uniform"? The strategies are mix, swarm, `},
+		{[]string{"--faults", "stomy"}, `seedbed: --faults: "stomy" is neither a profile (calm, stormy, swarm, races) nor a kind of fault; did you mean "stormy"?`},
+		{[]string{"--first-seed", "18446744073709551615", "--seeds", "2"}, `seedbed: --first-seed 18446744073709551615: there are no 2 seeds`},
+		{[]string{"nowhere.yaml"}, `seedbed: nowhere.yaml does not exist; give a scenario file`},
+	}
+	for _, test := range tests {
+		got := seedbed(t, append([]string{"explore"}, test.args...)...)
+		if got.code != exitBadInput || got.out != "" || !strings.HasPrefix(got.err, test.want) || strings.Count(got.err, "\n") != 1 {
+			t.Errorf("%v: exit code %d\ngot  %s%s\nwant %s", test.args, got.code, got.out, got.err, test.want)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package explore
+
+import (
+	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// Run is one run that a search wants to see.
+type Run struct {
+	Seed   uint64 // names the run
+	Search string // which strategy or search it belongs to
+	Swarm  bool   // it draws which faults of its profile it has
+
+	// Faults, if set, are those of the run in place of the scenario's own.
+	Faults []cluster.Fault
+
+	// Source makes the choices of the run; it may be called more than once.
+	Source func() engine.Source
+}
+
+// Seen is what came of a run.
+type Seen struct {
+	Coverage *Coverage
+	New      bool // it has shown something that no run before it has
+}
+
+// Search proposes runs.
+type Search interface {
+	// Next returns at most n runs that can be made side by side; none if there is
+	// nothing left to do.
+	Next(n int) []Run
+
+	// Learn is told what came of the runs that Next has returned last, in order.
+	Learn(seen []Seen)
+}
+
+// Shard is one of several parts of a search that are made apart: part Index, from 0, of
+// Count.
+type Shard struct{ Index, Count uint64 }
+
+// has reports whether number n belongs to the part.
+func (s Shard) has(n uint64) bool { return s.Count < 2 || n%s.Count == s.Index }
+
+// Seeds are the seeds of a search.
+type Seeds struct {
+	First uint64
+	Count uint64 // of all parts together; 0: no end
+	Shard Shard
+}
+
+// Random makes one run per seed, with a strategy that the seed picks.
+func Random(strategies []Strategy, survey Survey, seeds Seeds) Search {
+	return &random{strategies: strategies, survey: survey, seeds: seeds}
+}
+
+type random struct {
+	strategies []Strategy
+	survey     Survey
+	seeds      Seeds
+	next       uint64
+}
+
+func (r *random) Next(n int) []Run {
+	var runs []Run
+	for len(runs) < n && (r.seeds.Count == 0 || r.next < r.seeds.Count) {
+		number := r.next
+		r.next++
+		if !r.seeds.Shard.has(number) {
+			continue
+		}
+		seed := r.seeds.First + number
+		s := r.strategies[engine.Mix(seed, 0)%uint64(len(r.strategies))]
+		runs = append(runs, Run{
+			Seed: seed, Search: s.Name, Swarm: s.Swarm,
+			Source: func() engine.Source { return s.Source(seed, r.survey) },
+		})
+	}
+	return runs
+}
+
+func (*random) Learn([]Seen) {}

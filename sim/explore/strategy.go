@@ -1,0 +1,136 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// Strategy is a way of making one run.
+type Strategy struct {
+	Name    string
+	Meaning string
+
+	// Swarm lets the run draw which faults of its profile it has, and how many of
+	// them.
+	Swarm bool
+
+	// schedule makes the part that decides which task runs, from what a first run has
+	// shown.
+	schedule func(Survey) engine.Strategy
+}
+
+// Survey is what a first run has shown about decisions between tasks.
+type Survey struct {
+	Tasks     int    // that were ever ready beside another
+	Decisions uint64 // between several tasks
+	Conflicts uint64 // of those, between operations that may conflict
+}
+
+// Source makes the choices of the run of one seed.
+func (s Strategy) Source(seed uint64, survey Survey) engine.Source {
+	return engine.NewSeedWith(seed, s.schedule(survey))
+}
+
+// swarm is what stands before the name of a strategy for its swarm form.
+const swarm = "swarm+"
+
+// swarming is the strategy in runs that draw their faults.
+func (s Strategy) swarming() Strategy {
+	s.Name, s.Swarm = swarm+s.Name, true
+	return s
+}
+
+// Mix is the default: strategies that are blind to different things, half of them with
+// a part of the faults only.
+func Mix() []Strategy {
+	plain := named("pos-conflicts", "pct-conflicts", "pos", "sticky", "uniform")
+	all := slices.Clone(plain)
+	for _, s := range plain {
+		all = append(all, s.swarming())
+	}
+	return all
+}
+
+func named(names ...string) []Strategy {
+	var found []Strategy
+	for _, s := range Strategies() {
+		if slices.Contains(names, s.Name) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// ParseStrategies reads a list of names such as "pct,swarm+uniform". The word mix
+// stands for the default, and swarm alone for its swarm half.
+func ParseStrategies(text string) ([]Strategy, error) {
+	var all []Strategy
+	for word := range strings.SplitSeq(text, ",") {
+		word = strings.TrimSpace(word)
+		switch word {
+		case "mix":
+			all = append(all, Mix()...)
+			continue
+		case "swarm":
+			for _, s := range Mix() {
+				if s.Swarm {
+					all = append(all, s)
+				}
+			}
+			continue
+		}
+		name, swarms := strings.CutPrefix(word, swarm)
+		found := named(name)
+		if len(found) == 0 {
+			return nil, &UnknownStrategyError{Name: word}
+		}
+		if swarms {
+			found[0] = found[0].swarming()
+		}
+		all = append(all, found[0])
+	}
+	return all, nil
+}
+
+// UnknownStrategyError says that there is no strategy of a name.
+type UnknownStrategyError struct{ Name string }
+
+// Error names it.
+func (e *UnknownStrategyError) Error() string { return fmt.Sprintf("there is no strategy %q", e.Name) }
+
+// Names lists everything that ParseStrategies takes.
+func Names() []string {
+	names := []string{"mix", "swarm"}
+	for _, s := range Strategies() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// surveyor schedules like Uniform and counts what there is to decide.
+type surveyor struct {
+	engine.Strategy
+	tasks     map[uint64]bool
+	decisions uint64
+}
+
+func (s *surveyor) Next(c *engine.Contention) int {
+	s.decisions++
+	for i := range c.Len() {
+		s.tasks[c.Serial(i)] = true
+	}
+	return s.Strategy.Next(c)
+}
+
+// Surveying returns two sources for a first look at a program, to be run one after the
+// other, and what they have seen once they were.
+func Surveying(seed uint64) (all, conflicts engine.Source, survey func() Survey) {
+	a := &surveyor{Strategy: engine.Uniform(), tasks: map[uint64]bool{}}
+	b := &surveyor{Strategy: engine.Uniform(), tasks: map[uint64]bool{}}
+	return engine.NewSeedWith(seed, a), engine.NewSeedWith(seed, engine.OnConflicts(b)), func() Survey {
+		return Survey{Tasks: len(a.tasks), Decisions: a.decisions, Conflicts: b.decisions}
+	}
+}
