@@ -59,6 +59,7 @@
 //	Plan        which runs to make; Registry.Run makes them, in parallel
 //	Outcome     what came of one run, Verdict of all runs of a file
 //	Failure     a failing run, shrunk and told; Registry.Investigate
+//	Exploration how to look for violations in many ways; Registry.Explore
 //	RunFiles    the same as tests of go test
 //
 // The package does not know any system: those of the project are listed in

@@ -21,17 +21,21 @@ func (e *Explored) Progress() string {
 func (e *Explored) rate() float64 { return float64(e.Runs) / max(e.Took.Seconds(), 1e-3) }
 
 // Exploring says what is about to be done.
-func (s Style) Exploring(strategies []explore.Strategy, faults string) string {
-	names := make([]string, len(strategies))
-	for i, strategy := range strategies {
-		names[i] = strategy.Name
+func (s Style) Exploring(search explore.Selection, faults string) string {
+	var b strings.Builder
+	strategies, others := search.Names()
+	if len(strategies) > 0 {
+		b.WriteString(form.Wrap("strategies  ", "each seed picks one of "+strings.Join(strategies, ", "), lineWidth))
+		of := "those of each scenario"
+		if faults != "" {
+			of = faults + ", in place of those of the scenarios"
+		}
+		b.WriteString(form.Wrap("faults      ", of, lineWidth))
 	}
-	of := "those of each scenario"
-	if faults != "" {
-		of = faults + ", in place of those of the scenarios"
+	if len(others) > 0 {
+		b.WriteString(form.Wrap("systematic  ", strings.Join(others, ", ")+", each with faults of its own", lineWidth))
 	}
-	return form.Wrap("strategies  ", "each seed picks one of "+strings.Join(names, ", "), lineWidth) +
-		form.Wrap("faults      ", of, lineWidth) + "\n" + s.Header()
+	return b.String() + "\n" + s.Header()
 }
 
 // Explored is the line of one file.
@@ -65,8 +69,11 @@ func (s Style) Explored(e *Explored) string {
 		}
 	}
 	searches := map[string]int{}
-	var quiet, absent, unshown, untold []string
+	var quiet, absent, unshown, untold, covered []string
 	for _, f := range e.Files {
+		if f.Covered != "" {
+			covered = append(covered, f.File.Metadata.Name+": "+f.Covered)
+		}
 		for name, n := range f.Searches { // a sum
 			searches[name] += n
 		}
@@ -85,6 +92,7 @@ func (s Style) Explored(e *Explored) string {
 			untold = append(untold, fmt.Sprintf("%s (%s, first seed %d)", f.File.Metadata.Name, Count(f.Untold, "run"), f.Late.Seed))
 		}
 	}
+	list("  covered              ", covered)
 	list("  runs by strategy     ", counts(searches))
 	list("  faults that struck   ", counts(e.Faults))
 	list("  faults that never    ", quiet)

@@ -28,8 +28,8 @@ type Exploration struct {
 	// taken depends on it, unless For ends the exploration.
 	Workers int
 
-	// Strategies are what seeds pick from; nil stands for [explore.Mix].
-	Strategies []explore.Strategy
+	// Search is what the search is made of.
+	Search explore.Selection
 
 	// Faults, if not empty, stand in place of those of the scenarios; see
 	// [Registry.Override].
@@ -58,6 +58,7 @@ type ExploredFile struct {
 	Faults   map[string]int // how many runs each kind of fault has struck
 	Quiet    []string       // kinds of fault that its runs may have and that never struck, sorted
 	Absent   []string       // see Verdict
+	Covered  string         // what searches say that go through all there is
 	Shown    int            // runs that violated what the scenario is written to show
 
 	// Untold is how many runs did not come to the end of the story although nothing
@@ -141,7 +142,12 @@ func (r *Registry) Explore(ctx context.Context, plan Exploration) (*Explored, er
 		}
 	}
 	for _, f := range e.files {
-		f.Quiet = r.quiet(f, e.faults)
+		if len(plan.Search.Strategies) > 0 {
+			f.Quiet = r.quiet(f, e.faults)
+		}
+		if search, ok := f.search.(explore.Reporter); ok {
+			f.Covered = search.Covered()
+		}
 	}
 	e.sum.Took = time.Since(e.start)
 	return e.sum, nil
@@ -152,6 +158,9 @@ func (e *explorer) making(run *explore.Run) *making {
 	m := &making{Making: Making{Faults: e.plan.Faults}, faults: e.faults}
 	if run != nil {
 		m.Search, m.Swarm, m.source = run.Search, run.Swarm, run.Source
+		if run.Plan != "" {
+			m.Faults, m.faults = run.Plan, run.Faults
+		}
 	}
 	return m
 }
@@ -159,12 +168,8 @@ func (e *explorer) making(run *explore.Run) *making {
 // begin prepares the search of one file.
 func (e *explorer) begin(file *File) *exploredFile {
 	f := &exploredFile{ExploredFile: &ExploredFile{File: file, Searches: map[string]int{}, Map: explore.NewMap(), Faults: map[string]int{}}}
-	strategies := e.plan.Strategies
-	if strategies == nil {
-		strategies = explore.Mix()
-	}
 	f.Survey = e.registry.survey(file, e.plan.Seeds.First, e.making(nil))
-	f.search = explore.Random(strategies, f.Survey, e.plan.Seeds)
+	f.search = explore.New(e.plan.Search, f.Survey, e.plan.Seeds)
 	e.sum.Files = append(e.sum.Files, f.ExploredFile)
 	return f
 }

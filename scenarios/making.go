@@ -32,6 +32,9 @@ func (m *making) apply(o *sim.Options) {
 	if m.Faults != "" {
 		o.Cluster.Profile.Faults = m.faults
 	}
+	if plan, ok := explore.PlanOf(m.Faults); ok {
+		o.Cluster.APIServers = max(o.Cluster.APIServers, plan.Servers)
+	}
 	if m.Swarm {
 		o.Cluster.Profile.Swarm = true
 	}
@@ -40,9 +43,13 @@ func (m *making) apply(o *sim.Options) {
 
 // Override reads what may stand in place of a scenario's faults in the background: the
 // name of a profile, or kinds of fault separated by commas, each at its usual rate.
+// A plan of package explore is read by its Profile.
 func (r *Registry) Override(text string) ([]cluster.Fault, error) {
 	if preset := r.profile(text); preset != nil {
 		return preset().Faults, nil
+	}
+	if plan, ok := explore.PlanOf(text); ok {
+		return plan.Faults, nil
 	}
 	var faults []cluster.Fault
 	for name := range strings.SplitSeq(text, ",") {

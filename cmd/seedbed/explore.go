@@ -49,6 +49,9 @@ could, and whether the run has all faults of its scenario or a part of them
 (swarm). The same seeds give the same findings on any number of workers, and the
 shards 1/n to n/n together make the runs of the whole.
 
+A systematic search tries one kind of trouble at every place of a run where it
+could strike: --seeds is then how many reference runs are gone through.
+
 With --faults other faults strike than those the scenario was written for. Its
 waits may then end too early: such runs are told and not counted.
 
@@ -73,7 +76,7 @@ itself failed; 130 interrupted.
 	flags.DurationVar(&f.time, "for", 0, "explore for this long, such as 60s (default: 60s, unless --seeds is given)")
 	flags.IntVar(&f.seeds, "seeds", 0, "number of seeds to run of each scenario, 1 or more")
 	flags.Uint64Var(&f.first, "first-seed", 0, "the first seed to run, a whole number from 0")
-	flags.StringVar(&f.strategy, "strategy", "mix", "strategies separated by commas; each seed picks one")
+	flags.StringVar(&f.strategy, "strategy", "mix", "strategies and searches separated by commas; each seed picks one of the strategies")
 	flags.StringVar(&f.faults, "faults", "", "a profile, or kinds of fault separated by commas, in place of the scenarios' own faults")
 	flags.IntVar(&f.workers, "workers", 0, "number of runs side by side, 1 or more (default: one per processor); results do not depend on it")
 	flags.StringVar(&f.shard, "shard", "1/1", "make only part i of n of the runs, such as 2/5")
@@ -101,6 +104,10 @@ func strategiesHelp() string {
 	for _, s := range explore.Strategies() {
 		b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", s.Name), s.Meaning))
 	}
+	b.WriteString("Systematic searches, with faults of their own: for each seed a reference run, and\nthen one run for each place in it where the fault could strike:\n")
+	for _, p := range explore.Plans() {
+		b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", p.Name), p.Meaning))
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -122,7 +129,7 @@ func (f *exploreFlags) plan(cmd *cobra.Command) (p scenarios.Exploration, err er
 	if f.time == 0 && f.seeds == 0 {
 		f.time = time.Minute
 	}
-	strategies, err := explore.ParseStrategies(f.strategy)
+	search, err := explore.Parse(f.strategy)
 	var unknown *explore.UnknownStrategyError
 	if errors.As(err, &unknown) {
 		hint := ""
@@ -137,7 +144,7 @@ func (f *exploreFlags) plan(cmd *cobra.Command) (p scenarios.Exploration, err er
 	}
 	return scenarios.Exploration{
 		Seeds: explore.Seeds{First: f.first, Count: uint64(f.seeds), Shard: shard}, For: f.time,
-		Workers: f.workers, Strategies: strategies, Faults: f.faults,
+		Workers: f.workers, Search: search, Faults: f.faults,
 	}, nil
 }
 
@@ -162,7 +169,7 @@ func (a *app) explore(ctx context.Context, f *exploreFlags, plan scenarios.Explo
 	}
 	plan.Files = files
 	style := scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files)}
-	fmt.Fprint(a.out, style.Exploring(plan.Strategies, plan.Faults))
+	fmt.Fprint(a.out, style.Exploring(plan.Search, plan.Faults))
 	line := newLiveLine(a.err, a.terminal)
 	plan.Progress = line.show
 	explored, err := a.registry.Explore(ctx, plan)
@@ -173,7 +180,7 @@ func (a *app) explore(ctx context.Context, f *exploreFlags, plan scenarios.Explo
 	if _, err := fmt.Fprint(a.out, style.Explored(explored)); err != nil {
 		return badInput("write the output: %v", err)
 	}
-	if slices.ContainsFunc(plan.Strategies, func(s explore.Strategy) bool { return strings.Contains(s.Name, "pct") }) && len(explored.Files) == 1 {
+	if slices.ContainsFunc(plan.Search.Strategies, func(s explore.Strategy) bool { return strings.Contains(s.Name, "pct") }) && len(explored.Files) == 1 {
 		fmt.Fprint(a.out, scenarios.Wrap("  bound                ", explore.Bound(explored.Files[0].Survey)))
 	}
 	if ctx.Err() != nil {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,5 +134,40 @@ func TestExploreRefusesWhatMakesNoSense(t *testing.T) {
 		if got.code != exitBadInput || got.out != "" || !strings.HasPrefix(got.err, test.want) || strings.Count(got.err, "\n") != 1 {
 			t.Errorf("%v: exit code %d\ngot  %s%s\nwant %s", test.args, got.code, got.out, got.err, test.want)
 		}
+	}
+}
+
+// A systematic search goes through every place where its trouble could strike, and says
+// so.
+func TestSystematicSearchesCoverEveryPlace(t *testing.T) {
+	got := seedbed(t, "explore", "holds", "--strategy", "crash,stale,missed,travel", "--seeds", "2")
+	got.wants(t, exitOK, "systematic  crash, stale, missed, travel, each with faults of its own\n", "ok     holds")
+	flat := strings.Join(strings.Fields(got.out), " ")
+	runs := 8
+	for _, name := range []string{"crash", "stale", "missed", "travel"} {
+		m := regexp.MustCompile(name + `: (\d+) of (\d+) places in 2 reference runs`).FindStringSubmatch(flat)
+		if m == nil || m[1] != m[2] || m[1] == "0" {
+			t.Fatalf("%s: %v\n%s", name, m, got.out)
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs += n
+	}
+	for _, part := range []string{fmt.Sprintf("%d runs in ", runs), "process-crash", "watch-gap", "time-travel", "watch-overtaken"} {
+		if !strings.Contains(flat, part) {
+			t.Errorf("%q is not said\n%s", part, got.out)
+		}
+	}
+}
+
+func TestWhatASystematicSearchFindsIsReplayed(t *testing.T) {
+	folder := t.TempDir()
+	got := seedbed(t, "explore", "testdata/steady.yaml", "--strategy", "crash", "--seeds", "1", "--replays", folder, "--shrink", "1s", "--workers", "2")
+	got.wants(t, exitViolated, "seed 0 violates one-life (crash)", "FAULT process-crash: it crashes before it sends create\n", "steady: crash: 1 of 2 places in 1 reference run\n")
+	seedbed(t, "replay", filepath.Join(folder, "steady-seed0.replay.json")).wants(t, exitViolated, "violates one-life")
+	if again := seedbed(t, "explore", "testdata/steady.yaml", "--strategy", "crash", "--seeds", "1", "--replays", folder, "--shrink", "1s", "--workers", "1"); lasting(again.out) != lasting(got.out) {
+		t.Errorf("with one worker:\n%s", cmp.Diff(lasting(got.out), lasting(again.out)))
 	}
 }

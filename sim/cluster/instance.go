@@ -116,6 +116,10 @@ func (p *Process) connect() (*Instance, error) {
 	if p.conn != nil && p.conn.epoch == p.connEpoch && !p.conn.down {
 		return p.conn, nil
 	}
+	if past := p.past; past != nil && !past.down {
+		p.conn, p.connEpoch = past, past.epoch
+		return past, nil
+	}
 	all := p.cluster.instances
 	n := p.index % len(all)
 	if len(all) > 1 {

@@ -101,6 +101,7 @@ type Process struct {
 	client    client.Client
 	conn      *Instance
 	connEpoch int
+	past      *Instance // to which time travel takes it, or nil
 
 	keys         recentKeys
 	latency      *engine.Stream

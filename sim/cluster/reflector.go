@@ -70,6 +70,10 @@ func (r *reflector) watchList() {
 	if r.phase == stopped {
 		return
 	}
+	if r.inf.proc.past != nil { // streamed lists are never older than the store
+		r.list()
+		return
+	}
 	r.phase = collecting
 	r.initial = map[types.NamespacedName]Object{}
 	req := r.request(apiserver.WatchVerb)

@@ -10,15 +10,16 @@ import (
 )
 
 func TestStrategiesAreReadByName(t *testing.T) {
-	all, err := ParseStrategies("pct, swarm+uniform,mix")
+	selected, err := Parse("pct, swarm+uniform,crash,mix")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 2+len(Mix()) || all[0].Name != "pct" || all[0].Swarm || all[1].Name != "swarm+uniform" || !all[1].Swarm {
+	all := selected.Strategies
+	if len(selected.Plans) != 1 || len(all) != 2+len(Mix()) || all[0].Name != "pct" || all[0].Swarm || all[1].Name != "swarm+uniform" || !all[1].Swarm {
 		t.Errorf("%+v", all)
 	}
 	var unknown *UnknownStrategyError
-	if _, err := ParseStrategies("pct,swarm+luck"); !errors.As(err, &unknown) || unknown.Name != "swarm+luck" {
+	if _, err := Parse("pct,swarm+luck"); !errors.As(err, &unknown) || unknown.Name != "swarm+luck" {
 		t.Errorf("%v", err)
 	}
 	for _, s := range Mix() {

@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"strings"
+
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
@@ -11,7 +13,9 @@ type Run struct {
 	Search string // which strategy or search it belongs to
 	Swarm  bool   // it draws which faults of its profile it has
 
-	// Faults, if set, are those of the run in place of the scenario's own.
+	// Plan, if not empty, says by its Profile whose Faults the run has in place of the
+	// scenario's own.
+	Plan   string
 	Faults []cluster.Fault
 
 	// Source makes the choices of the run; it may be called more than once.
@@ -32,6 +36,64 @@ type Search interface {
 
 	// Learn is told what came of the runs that Next has returned last, in order.
 	Learn(seen []Seen)
+}
+
+// Reporter is a search that can say how much of what there is it has covered.
+type Reporter interface {
+	Covered() string
+}
+
+// New returns the search that a selection asks for. Several searches take turns.
+func New(s Selection, survey Survey, seeds Seeds) Search {
+	var all []Search
+	if len(s.Strategies) > 0 {
+		all = append(all, Random(s.Strategies, survey, seeds))
+	}
+	for _, p := range s.Plans {
+		all = append(all, Systematic(p, seeds))
+	}
+	return &turns{searches: all}
+}
+
+// turns lets several searches take turns.
+type turns struct {
+	searches []Search
+	ended    []bool
+	turn     int // whose turn it is
+}
+
+func (t *turns) Next(n int) []Run {
+	if t.ended == nil {
+		t.ended = make([]bool, len(t.searches))
+	}
+	for range t.searches {
+		i := t.turn
+		t.turn = (t.turn + 1) % len(t.searches)
+		if t.ended[i] {
+			continue
+		}
+		if runs := t.searches[i].Next(n); len(runs) > 0 {
+			return runs
+		}
+		t.ended[i] = true
+	}
+	return nil
+}
+
+func (t *turns) Learn(seen []Seen) {
+	last := (t.turn + len(t.searches) - 1) % len(t.searches)
+	t.searches[last].Learn(seen)
+}
+
+// Covered says what each search has covered that can tell.
+func (t *turns) Covered() string {
+	var all []string
+	for _, s := range t.searches {
+		if r, ok := s.(Reporter); ok {
+			all = append(all, r.Covered())
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // Shard is one of several parts of a search that are made apart: part Index, from 0, of

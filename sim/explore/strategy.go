@@ -64,35 +64,61 @@ func named(names ...string) []Strategy {
 	return found
 }
 
-// ParseStrategies reads a list of names such as "pct,swarm+uniform". The word mix
-// stands for the default, and swarm alone for its swarm half.
-func ParseStrategies(text string) ([]Strategy, error) {
-	var all []Strategy
-	for word := range strings.SplitSeq(text, ",") {
-		word = strings.TrimSpace(word)
-		switch word {
-		case "mix":
-			all = append(all, Mix()...)
-			continue
-		case "swarm":
-			for _, s := range Mix() {
-				if s.Swarm {
-					all = append(all, s)
-				}
-			}
-			continue
-		}
-		name, swarms := strings.CutPrefix(word, swarm)
-		found := named(name)
-		if len(found) == 0 {
-			return nil, &UnknownStrategyError{Name: word}
-		}
-		if swarms {
-			found[0] = found[0].swarming()
-		}
-		all = append(all, found[0])
+// Selection is what a search is made of.
+type Selection struct {
+	Strategies []Strategy // each seed picks one
+	Plans      []Plan
+}
+
+// Names are those of its parts.
+func (s Selection) Names() (strategies, others []string) {
+	for _, x := range s.Strategies {
+		strategies = append(strategies, x.Name)
 	}
-	return all, nil
+	for _, p := range s.Plans {
+		others = append(others, p.Name)
+	}
+	return strategies, others
+}
+
+// Parse reads a list of names such as "pct,swarm+uniform,crash". The word mix stands
+// for the default, and swarm alone for its swarm half.
+func Parse(text string) (s Selection, err error) {
+	for word := range strings.SplitSeq(text, ",") {
+		if err := s.add(strings.TrimSpace(word)); err != nil {
+			return Selection{}, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Selection) add(word string) error {
+	if plan, ok := PlanOf(planned + word); ok {
+		s.Plans = append(s.Plans, plan)
+		return nil
+	}
+	switch word {
+	case "mix":
+		s.Strategies = append(s.Strategies, Mix()...)
+		return nil
+	case "swarm":
+		for _, x := range Mix() {
+			if x.Swarm {
+				s.Strategies = append(s.Strategies, x)
+			}
+		}
+		return nil
+	}
+	name, swarms := strings.CutPrefix(word, swarm)
+	found := named(name)
+	if len(found) == 0 {
+		return &UnknownStrategyError{Name: word}
+	}
+	if swarms {
+		found[0] = found[0].swarming()
+	}
+	s.Strategies = append(s.Strategies, found[0])
+	return nil
 }
 
 // UnknownStrategyError says that there is no strategy of a name.
@@ -101,11 +127,14 @@ type UnknownStrategyError struct{ Name string }
 // Error names it.
 func (e *UnknownStrategyError) Error() string { return fmt.Sprintf("there is no strategy %q", e.Name) }
 
-// Names lists everything that ParseStrategies takes.
+// Names lists everything that Parse takes.
 func Names() []string {
 	names := []string{"mix", "swarm"}
 	for _, s := range Strategies() {
 		names = append(names, s.Name)
+	}
+	for _, p := range Plans() {
+		names = append(names, p.Name)
 	}
 	return names
 }
