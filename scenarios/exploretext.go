@@ -33,7 +33,7 @@ func (s Style) Exploring(search explore.Selection, faults string) string {
 		b.WriteString(form.Wrap("faults      ", of, lineWidth))
 	}
 	if len(others) > 0 {
-		b.WriteString(form.Wrap("systematic  ", strings.Join(others, ", ")+", each with faults of its own", lineWidth))
+		b.WriteString(form.Wrap("systematic  ", strings.Join(others, ", "), lineWidth))
 	}
 	return b.String() + "\n" + s.Header()
 }

@@ -185,6 +185,9 @@ func (e *explorer) round(ctx context.Context) bool {
 		}
 		for _, run := range f.search.Next(batch) {
 			t := &trial{file: f.File, run: run, coverage: explore.NewCoverage()}
+			if e.plan.Search.Depth > 0 {
+				t.coverage.Ordered()
+			}
 			f.outs = append(f.outs, t)
 			trials = append(trials, t)
 		}

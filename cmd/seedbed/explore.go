@@ -108,6 +108,9 @@ func strategiesHelp() string {
 	for _, p := range explore.Plans() {
 		b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", p.Name), p.Meaning))
 	}
+	b.WriteString("Exhaustive search, for small scenarios:\n")
+	b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", "exhaustive-N"), "Every history that differs from the simplest in at most N decisions (2 unless told): which task runs, "+
+		"whether a message is quick or slow, whether a fault of the scenario strikes. It ends when all were made, whatever --seeds is."))
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

@@ -28,6 +28,7 @@ type Coverage struct {
 	state  uint64
 	last   map[string]uint64 // the latest operation of each component
 	things map[uint64]uint64 // what the state is made of
+	order  map[uint64]uint64 // what has happened before the latest to each component and object
 }
 
 // NewCoverage returns an empty one.
@@ -35,11 +36,42 @@ func NewCoverage() *Coverage {
 	return &Coverage{last: map[string]uint64{}, things: map[uint64]uint64{}}
 }
 
+// Ordered lets the coverage tell runs apart by the order of what happens; see Order.
+func (c *Coverage) Ordered() *Coverage {
+	c.order = map[uint64]uint64{}
+	return c
+}
+
+// Order is a hash of what has happened, in which order, to each component and to each
+// object; not of times, nor of the order between components that have nothing to do with
+// each other. It needs Ordered.
+func (c *Coverage) Order() uint64 {
+	sum := uint64(0)
+	for thing, past := range c.order { // a sum: the order does not show
+		sum += engine.Mix(thing, past)
+	}
+	return sum
+}
+
+// happens notes that a component has to do with an object.
+func (c *Coverage) happens(actor, object, op uint64) {
+	past := engine.Mix(engine.Mix(c.order[actor], op), c.order[object])
+	c.order[actor] = past
+	c.order[object] = engine.Mix(past, object)
+}
+
 // Observe takes in one event of the run; it is an observer of package engine.
 func (c *Coverage) Observe(ev engine.Event) {
 	op := engine.Hash(ev.Kind)
 	verb := engine.Hash(ev.Verb)
 	op = engine.Mix(op, verb)
+	if c.order != nil {
+		n := ev.N
+		if ev.Kind != "api" { // a revision, or a time
+			n = 0
+		}
+		c.happens(engine.Hash(ev.Actor), engine.Hash(ev.Object), engine.Mix(op, n))
+	}
 	switch ev.Kind {
 	case "story", "prop", "sys":
 		return

@@ -52,6 +52,9 @@ func New(s Selection, survey Survey, seeds Seeds) Search {
 	for _, p := range s.Plans {
 		all = append(all, Systematic(p, seeds))
 	}
+	if s.Depth > 0 {
+		all = append(all, Exhaustive(s.Depth, seeds.Shard))
+	}
 	return &turns{searches: all}
 }
 

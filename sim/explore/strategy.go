@@ -68,7 +68,16 @@ func named(names ...string) []Strategy {
 type Selection struct {
 	Strategies []Strategy // each seed picks one
 	Plans      []Plan
+	Depth      int // of the exhaustive search; 0: none
 }
+
+// exhaustive is the name of the search of all histories, with the depth that it has
+// unless one follows the name.
+const (
+	exhaustive   = "exhaustive"
+	defaultDepth = 2
+	deepest      = 9
+)
 
 // Names are those of its parts.
 func (s Selection) Names() (strategies, others []string) {
@@ -77,6 +86,9 @@ func (s Selection) Names() (strategies, others []string) {
 	}
 	for _, p := range s.Plans {
 		others = append(others, p.Name)
+	}
+	if s.Depth > 0 {
+		others = append(others, fmt.Sprintf("%s-%d", exhaustive, s.Depth))
 	}
 	return strategies, others
 }
@@ -96,6 +108,17 @@ func (s *Selection) add(word string) error {
 	if plan, ok := PlanOf(planned + word); ok {
 		s.Plans = append(s.Plans, plan)
 		return nil
+	}
+	if rest, ok := strings.CutPrefix(word, exhaustive); ok {
+		switch depth := strings.TrimPrefix(rest, "-"); {
+		case rest == "":
+			s.Depth = defaultDepth
+			return nil
+		case len(depth) == 1 && rest != depth && depth[0] >= '1' && depth[0] <= '0'+deepest:
+			s.Depth = int(depth[0] - '0')
+			return nil
+		}
+		return &UnknownStrategyError{Name: word}
 	}
 	switch word {
 	case "mix":
@@ -136,7 +159,7 @@ func Names() []string {
 	for _, p := range Plans() {
 		names = append(names, p.Name)
 	}
-	return names
+	return append(names, exhaustive)
 }
 
 // surveyor schedules like Uniform and counts what there is to decide.
