@@ -258,7 +258,7 @@ func (e *explorer) learn(f *exploredFile) {
 			break
 		}
 		newEdges, newStates := f.Map.Add(t.coverage)
-		seen = append(seen, explore.Seen{Coverage: t.coverage, New: newEdges+newStates > 0})
+		seen = append(seen, explore.Seen{Coverage: t.coverage, NewEdges: newEdges, NewStates: newStates})
 		if newEdges+newStates > 0 {
 			e.sum.LastNew = time.Since(e.start)
 		}

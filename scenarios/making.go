@@ -72,7 +72,11 @@ func (r *Registry) make(file *File, seed uint64, m *making) *Outcome {
 	var w *World
 	options := r.options(file, seed)
 	m.apply(&options)
-	got := sim.RunWith(options, seed, m.source(), r.build(file, &w))
+	build := r.build(file, &w)
+	got := sim.RunWith(options, seed, m.source(), func(base *sim.World) {
+		build(base)
+		w.observe = m.observe
+	})
 	o := r.outcome(file, got, w)
 	o.making = m
 	return o

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"github.com/seedbed-sim/seedbed/sim/engine"
+	"github.com/seedbed-sim/seedbed/sim/explore"
 )
 
 // Property is one entry of the property library.
@@ -169,8 +172,10 @@ func (w *World) declare(name, meaning string, c Check) time.Duration {
 	}
 	due := false
 	w.whenCalm(c.Within, func() { due = true })
+	near := w.nearMiss(name, &c)
 	w.Always(name, meaning, func() error {
 		if !due {
+			near()
 			return nil
 		}
 		if err := c.Eventually(); err != nil {
@@ -179,4 +184,29 @@ func (w *World) declare(name, meaning string, c Check) time.Duration {
 		return nil
 	})
 	return c.Within
+}
+
+// nearMiss returns what looks, whenever something has changed after the world became
+// calm, whether a property that must hold in time does not hold yet, once in each eighth
+// of its time. It changes nothing about the run.
+func (w *World) nearMiss(name string, c *Check) func() {
+	const parts = 8
+	begun, latest := time.Duration(-1), time.Duration(0)
+	return func() {
+		if w.observe == nil || !w.calm || c.Within <= 0 {
+			return
+		}
+		now := w.Engine().Elapsed()
+		if begun < 0 {
+			begun = now
+		}
+		part := (now - begun) * parts / c.Within
+		if part <= latest {
+			return
+		}
+		latest = part
+		if c.Eventually() != nil {
+			w.observe(engine.Event{Kind: explore.Near, Actor: name, Verb: "late", N: uint64(part)})
+		}
+	}
 }

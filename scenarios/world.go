@@ -29,6 +29,7 @@ type World struct {
 	absent  map[string]bool     // the scenario's own properties that were asked: whether what they name never existed
 	waiting []*waiter
 	end     ending
+	observe func(engine.Event) // is told of near misses; nil: nobody wants to know
 }
 
 // System returns what the Build function of a system returned, or nil if the

@@ -108,6 +108,8 @@ func strategiesHelp() string {
 	for _, p := range explore.Plans() {
 		b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", p.Name), p.Meaning))
 	}
+	b.WriteString("Search guided by coverage:\n")
+	b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", "guided"), "Choices of runs that have shown something new are changed, one place at a time; with the strategies named beside it, or those of mix."))
 	b.WriteString("Exhaustive search, for small scenarios:\n")
 	b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", "exhaustive-N"), "Every history that differs from the simplest in at most N decisions (2 unless told): which task runs, "+
 		"whether a message is quick or slow, whether a fault of the scenario strikes. It ends when all were made, whatever --seeds is."))

@@ -188,3 +188,22 @@ func TestExhaustiveSearchSaysWhenItHasMadeAll(t *testing.T) {
 	explore("testdata/twice.yaml", "--strategy", "exhaustive-2", "--faults", "process-crash").wants(t, exitViolated, "violates two-lives (exhaustive)")
 	explore("testdata/steady.yaml", "--strategy", "exhaustive-0").wants(t, exitBadInput, `there is no strategy "exhaustive-0"`)
 }
+
+// A search that coverage guides keeps what has shown something new, and finds the same
+// on any number of workers.
+func TestGuidedSearchRepeats(t *testing.T) {
+	folder := t.TempDir()
+	explore := func(more ...string) result {
+		return seedbed(t, append([]string{"explore", "testdata/twice.yaml", "--strategy", "guided", "--seeds", "2000", "--replays", folder, "--shrink", "1s", "--faults", "process-crash"}, more...)...)
+	}
+	one := explore("--workers", "1")
+	one.wants(t, exitViolated, "violates two-lives (guided)", "twice: guided: ", " runs kept that have shown new edges or\n")
+	if three := explore("--workers", "3"); lasting(one.out) != lasting(three.out) {
+		t.Error(cmp.Diff(lasting(one.out), lasting(three.out)))
+	}
+	found, err := filepath.Glob(filepath.Join(folder, "*.replay.json"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	seedbed(t, "replay", found[0]).wants(t, exitViolated, "violates two-lives")
+}

@@ -7,16 +7,21 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
+// Near is the kind of events that tell of near misses.
+const Near = "near"
+
 // edgeBits is the size of the table of edges, as a power of two. Two edges may share a
 // place; then the second is not seen as new.
 const edgeBits = 16
 
 type edges [1 << (edgeBits - 6)]uint64
 
-// Coverage is what one run has shown. Two signals are taken from its events:
+// Coverage is what one run has shown. Three signals are taken from its events:
 //
 //   - An edge is what a component did or suffered after what it did before: an API
 //     call on a kind of object and its outcome, an event of a watch, a fault.
+//   - A near miss is an event of the kind "near": something that a property demands came
+//     late, in eighths of the time that it has. It counts as an edge.
 //   - A state is who wrote each object last and how, what each cache has seen last, and
 //     which processes are up.
 //
@@ -81,6 +86,8 @@ func (c *Coverage) Observe(ev engine.Event) {
 		if ev.N == 200 && writes(ev.Verb) {
 			c.become(engine.Hash(ev.Object), engine.Mix(verb, engine.Hash(ev.Actor)))
 		}
+	case Near:
+		op = engine.Mix(op, ev.N)
 	case "watch":
 		c.become(engine.Mix(engine.Hash(ev.Actor), engine.Hash(ev.Object)), verb)
 	case "proc":

@@ -25,7 +25,9 @@ type Run struct {
 // Seen is what came of a run.
 type Seen struct {
 	Coverage *Coverage
-	New      bool // it has shown something that no run before it has
+
+	// What it has shown that no run before it has.
+	NewEdges, NewStates int
 }
 
 // Search proposes runs.
@@ -51,6 +53,13 @@ func New(s Selection, survey Survey, seeds Seeds) Search {
 	}
 	for _, p := range s.Plans {
 		all = append(all, Systematic(p, seeds))
+	}
+	if s.Guided {
+		strategies := s.Strategies
+		if len(strategies) == 0 {
+			strategies = Mix()
+		}
+		all = append(all, Guided(strategies, survey, seeds))
 	}
 	if s.Depth > 0 {
 		all = append(all, Exhaustive(s.Depth, seeds.Shard))

@@ -68,8 +68,12 @@ func named(names ...string) []Strategy {
 type Selection struct {
 	Strategies []Strategy // each seed picks one
 	Plans      []Plan
-	Depth      int // of the exhaustive search; 0: none
+	Guided     bool // runs are bred from runs that have shown something new
+	Depth      int  // of the exhaustive search; 0: none
 }
+
+// guided is the name of the search that coverage guides.
+const guided = "guided"
 
 // exhaustive is the name of the search of all histories, with the depth that it has
 // unless one follows the name.
@@ -86,6 +90,9 @@ func (s Selection) Names() (strategies, others []string) {
 	}
 	for _, p := range s.Plans {
 		others = append(others, p.Name)
+	}
+	if s.Guided {
+		others = append(others, guided)
 	}
 	if s.Depth > 0 {
 		others = append(others, fmt.Sprintf("%s-%d", exhaustive, s.Depth))
@@ -121,6 +128,9 @@ func (s *Selection) add(word string) error {
 		return &UnknownStrategyError{Name: word}
 	}
 	switch word {
+	case guided:
+		s.Guided = true
+		return nil
 	case "mix":
 		s.Strategies = append(s.Strategies, Mix()...)
 		return nil
@@ -159,7 +169,7 @@ func Names() []string {
 	for _, p := range Plans() {
 		names = append(names, p.Name)
 	}
-	return append(names, exhaustive)
+	return append(names, guided, exhaustive)
 }
 
 // surveyor schedules like Uniform and counts what there is to decide.
