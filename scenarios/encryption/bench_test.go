@@ -3,6 +3,7 @@ package encryption_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
 )
@@ -45,5 +46,20 @@ func BenchmarkRotation(b *testing.B) {
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(i+1)/float64(n), "µs/object")
 			}
 		})
+	}
+}
+
+// BenchmarkHostileDay measures a day and a night of an operator who does what should not
+// be done.
+func BenchmarkHostileDay(b *testing.B) {
+	r, files := read(b, "operator/hostile.yaml")
+	var simulated time.Duration
+	for i := 0; b.Loop(); i++ {
+		o := r.RunSeed(files[0], uint64(i))
+		if o.Result != scenarios.Held {
+			b.Fatalf("seed %d: %s %s %s %v", i, o.Result, o.Property, o.Found, o.Err)
+		}
+		simulated += o.Simulated
+		b.ReportMetric(simulated.Hours()/b.Elapsed().Seconds(), "simulated-h/s")
 	}
 }

@@ -188,6 +188,7 @@ func (s *State) rotateKEK(lag func() time.Duration) string {
 			s.world.Engine().After(lag(), func(any) {
 				p.plugin.Refresh()
 				s.changed()
+				s.disturbed() // what it seals with is told, even if nobody writes with the key
 			}, nil)
 		}
 	}
