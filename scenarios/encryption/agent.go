@@ -17,6 +17,8 @@ import (
 	"github.com/seedbed-sim/seedbed/core/encryption/kmshealth"
 	"github.com/seedbed-sim/seedbed/core/encryption/nodeagent"
 	"github.com/seedbed-sim/seedbed/core/kube"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
+	apiclient "github.com/seedbed-sim/seedbed/fakes/apiserver/client"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/disk"
 	"github.com/seedbed-sim/seedbed/sim/engine"
@@ -41,7 +43,7 @@ func controlPlane(env *cluster.Env, live kube.Reader) *deployer.ControlPlane {
 // runAgent is the main function of the process that brings revisions to a node.
 func (n *node) runAgent(ctx context.Context, env *cluster.Env) {
 	agent := nodeagent.New(nodeagent.Config{
-		Node: n.name, Live: env.Kube, Clock: env.Clock, ConfigNamespace: Namespace,
+		Node: n.name, Live: env.Kube, Local: n.local(env), Clock: env.Clock, ConfigNamespace: Namespace,
 		Files:        &agentFiles{FS: env.Disk(), node: n, env: env},
 		PodNamespace: serverNamespace, Selector: serverPods(), Nodes: controlPlane(env, env.Kube).Nodes,
 		PluginsUp: func(ctx context.Context, keys []uint64) (bool, error) { return n.pluginsUp(ctx, env, keys) },
@@ -52,6 +54,17 @@ func (n *node) runAgent(ctx context.Context, env *cluster.Env) {
 	if err := env.Run(ctx, driven); err != nil && ctx.Err() == nil {
 		env.Log.Error(err, "The agent ended")
 	}
+}
+
+// local is the API server of the node itself, which the agent reaches without a network.
+func (n *node) local(env *cluster.Env) kube.Kube {
+	own := direct{state: n.state, user: agentUser, choose: func() *apiserver.Server {
+		if !n.server.answers() {
+			return nil
+		}
+		return n.server.instance.Server()
+	}}
+	return apiclient.New(own, n.state.world.Cluster.Store().Scheme(), apiclient.WithUserAgent(env.Process), apiclient.WithoutManagedFields())
 }
 
 var errNoAnswer = errors.New("the API server of the node does not answer")

@@ -150,19 +150,20 @@ const anyPlugin = "*"
 func faultKey(node, id string) string { return node + "/" + id }
 
 // behave lets a plugin behave as it should now.
-func (s *State) behave(n *node, p *plugin) {
+func (s *State) behave(n *node, p *plugin) { p.plugin.Behave(s.behaviour(n, p)) }
+
+// behaviour is how a plugin should behave now.
+func (s *State) behaviour(n *node, p *plugin) kms.Behaviour {
 	if p.kms.References.Secret != nil && !s.kms.accepted[p.credential] {
-		p.plugin.Behave(kms.Outage(errDenied))
-		return
+		return kms.Outage(errDenied)
 	}
 	id := fmt.Sprint(p.id)
 	for _, key := range []string{faultKey(n.name, id), faultKey(n.name, anyPlugin), faultKey(anyPlugin, id), faultKey(anyPlugin, anyPlugin)} {
 		if b, ok := s.kms.faults[key]; ok {
-			p.plugin.Behave(b)
-			return
+			return b
 		}
 	}
-	p.plugin.Behave(kms.Behaviour{})
+	return kms.Behaviour{}
 }
 
 // behaveAll lets all plugins behave as they should now.

@@ -85,7 +85,7 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 		encryption.NewRolloutController(component), encryption.NewMigrationController(component, s.observeMigrator(env, migrator)),
 		encryption.NewPruneController(component), encryption.NewConditionController(component),
 		encryption.NewKEKController(component), encryption.NewInstancesController(component),
-		encryption.NewKMSPreflightController(component, s.preflightDeployer(env)),
+		encryption.NewKMSPreflightController(component, s.preflightDeployer(env)), encryption.NewLossController(component, migrator),
 	}
 	for i := range controllers {
 		controllers[i].Reconciler = &counted{controllers[i].Reconciler, s, controllers[i].Name}

@@ -2,6 +2,7 @@ package encryption_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
@@ -21,7 +22,7 @@ func plantedIn(t *testing.T, all bool) *hunt.System {
 		Name: "encryption", Registry: r,
 		Samples: []string{"rotation/01-aescbc.yaml", "preflight/x01-configuration-changes-before-the-key.yaml"}, SampleSeeds: 1,
 	}
-	for _, p := range plantedBugs {
+	for _, p := range slices.Concat(plantedBugs, deadPluginBugs) {
 		if all || p.quick {
 			system.Bugs = append(system.Bugs, hunt.Bug{Mutant: p.Mutant, Bug: p.bug, Property: p.property, Scenario: p.scenario, Seeds: p.seeds})
 		}

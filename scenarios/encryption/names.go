@@ -29,4 +29,5 @@ const (
 	checkCleanedUp = "successful-checks-are-cleaned-up"    // L5
 	decrypts       = "turning-off-ends-in-plain-text"      // L6
 	checkRetried   = "checks-are-made-again"               // L7
+	deadPlugins    = "dead-plugins-are-left-behind"        // L8
 )

@@ -80,6 +80,7 @@ var errNoServer = errors.New("no API server answers")
 type direct struct {
 	state  *State
 	choose func() *apiserver.Server
+	user   string // empty for one who may do everything
 }
 
 // Call implements apiserver.Caller.
@@ -87,6 +88,9 @@ func (d direct) Call(_ context.Context, req *apiserver.Request) (*apiserver.Resp
 	server := d.choose()
 	if server == nil {
 		return nil, errNoServer
+	}
+	if d.user != "" {
+		req.User = user(d.user)
 	}
 	resp, err := server.Do(req)
 	if err == nil && req.Verb.Write() {

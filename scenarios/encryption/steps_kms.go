@@ -79,6 +79,7 @@ func kmsSteps() []scenarios.StepKind {
 		scenarios.NewStep("kmsFault", "From now on something is wrong with KMS plugins, where they run and where they are checked.", "encryption.kmsFault: {what: down, node: node-1}", kmsFault),
 		scenarios.NewStep("kmsAnswer", "From now on all KMS plugins answer at a limit, or past one, of what API servers take.", "encryption.kmsAnswer: key id too long", kmsAnswer),
 		scenarios.NewStep("kmsWell", "All KMS plugins are well again.", "encryption.kmsWell:", kmsWell),
+		scenarios.NewStep("deleteLost", "For a while an administrator deletes what is said to be lost with a KMS plugin that is dead.", "encryption.deleteLost: 2h", deleteLost),
 		scenarios.NewStep("checkFault", "From now on something befalls the Pods that check KMS plugins.", "encryption.checkFault: image-not-pulled", setCheckFault),
 		scenarios.NewStep("deleteCheck", "Somebody deletes the Pod that checks a KMS plugin.", "encryption.deleteCheck:", deleteCheck),
 		scenarios.NewStep("credential", "Somebody replaces the credential of KMS plugins in the Secret that they refer to.", "encryption.credential: {revoke: true}", credential),

@@ -126,8 +126,8 @@ func build(w *scenarios.World, c Config) (*State, error) {
 	s.observer = s.ghost("observer")
 	kubelets := s.ghost("kubelets")
 	scheme := w.Cluster.Store().Scheme()
-	s.kubelets = apiclient.New(direct{s, func() *apiserver.Server { return kubelets }}, scheme, apiclient.WithUserAgent("kubelet"), apiclient.WithoutManagedFields())
-	s.operator = apiclient.New(direct{s, s.answering}, scheme, apiclient.WithUserAgent("kubectl"), apiclient.WithoutManagedFields())
+	s.kubelets = apiclient.New(direct{state: s, choose: func() *apiserver.Server { return kubelets }}, scheme, apiclient.WithUserAgent("kubelet"), apiclient.WithoutManagedFields())
+	s.operator = apiclient.New(direct{state: s, choose: s.answering}, scheme, apiclient.WithUserAgent("kubectl"), apiclient.WithoutManagedFields())
 	if err := s.record(); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type View struct {
 	Migrating bool         `cel:"migrating"` // objects are being rewritten
 	Leader    string       `cel:"leader"`    // the process that leads
 
+	Lost    bool  `cel:"lost"`    // the condition says that there are objects that nobody can read
 	GivenUp []int `cel:"givenUp"` // the ids of keys that are given up, as their plugins are dead
 
 	Checks    int    `cel:"checks"`    // Pods that checked a KMS plugin, ever
@@ -117,6 +118,7 @@ func view(s *State) View {
 // viewConditions fills in what the policy's conditions say.
 func (s *State) viewConditions(v *View) {
 	v.Degraded, v.GivenUp = []string{}, []int{}
+	v.Lost = s.condition(v1alpha1.ObjectsLost).Status == metav1.ConditionTrue
 	for _, id := range s.policy.Status.GivenUpKeys {
 		v.GivenUp = append(v.GivenUp, int(id))
 	}
