@@ -2,10 +2,12 @@ package encryption_test
 
 import (
 	"fmt"
+	"runtime/debug"
 	"testing"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/sim"
 )
 
 // rotationOf is a cluster of three API servers with so many Secrets, in which one key
@@ -52,6 +54,7 @@ func BenchmarkRotation(b *testing.B) {
 // BenchmarkHostileDay measures a day and a night of an operator who does what should not
 // be done.
 func BenchmarkHostileDay(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(sim.GCPercent))
 	r, files := read(b, "operator/hostile.yaml")
 	var simulated time.Duration
 	for i := 0; b.Loop(); i++ {
