@@ -10,6 +10,12 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
+// OnRecord lets fn read the trace as it is made; see [engine.Engine.OnRecord].
+func (c *Cluster) OnRecord(fn func(engine.Record)) {
+	c.full = true
+	c.eng.OnRecord(fn)
+}
+
 // emit puts something that happens rarely into the trace.
 func (c *Cluster) emit(kind, actor, verb, object string, n uint64, detail string) {
 	ev := engine.Event{Kind: kind, Actor: actor, Verb: verb, Object: object, N: n}

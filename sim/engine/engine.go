@@ -49,6 +49,7 @@ type Engine struct {
 
 	hash      uint64
 	records   []Record
+	reader    func(Record) // of the trace; see OnRecord
 	touched   bool
 	onTouched []func() error
 

@@ -199,3 +199,32 @@ func TestOnTouched(t *testing.T) {
 		t.Errorf("err %v after %d checks at %v", r.Err, checks, r.Elapsed)
 	}
 }
+
+// TestTheTraceIsReadAsItIsMade, in words, whether anything of it is kept or not, and the
+// hash stays.
+func TestTheTraceIsReadAsItIsMade(t *testing.T) {
+	run := func(level TraceLevel, read func(Record)) Result {
+		e := New(Config{Source: NewSeed(1), Trace: level})
+		if read != nil {
+			e.OnRecord(read)
+		}
+		e.After(second, func(any) {
+			e.Note(Record{Kind: "state", Object: "it"})
+			e.Emit(Event{Kind: "sys", Verb: "said", Detail: func() string { return "more" }})
+		}, nil)
+		return e.Run()
+	}
+	unread := run(TraceHash, nil)
+	said := Record{Step: 1, At: second, Kind: "sys", Verb: "said", Detail: "more"}
+	noted := Record{Step: 1, At: second, Kind: "state", Object: "it"}
+	for level, want := range map[TraceLevel][]Record{TraceHash: {said}, TraceFull: {said}, TraceNotes: {noted, said}} {
+		var got []Record
+		r := run(level, func(r Record) { got = append(got, r) })
+		if d := cmp.Diff(want, got); d != "" || r.Hash != unread.Hash {
+			t.Errorf("level %v, hash %x, unread %x (-want +read):\n%s", level, r.Hash, unread.Hash, d)
+		}
+		if level == TraceHash && len(r.Records) > 0 {
+			t.Errorf("what was read is kept: %v", r.Records)
+		}
+	}
+}
