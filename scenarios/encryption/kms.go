@@ -188,7 +188,6 @@ func (s *State) rotateKEK(lag func() time.Duration) string {
 		for _, p := range n.plugins {
 			s.world.Engine().After(lag(), func(any) {
 				p.plugin.Refresh()
-				s.disturbed() // people are shown the id that it gives to its key
 				s.changed()
 				s.disturbed() // what it seals with is told, even if nobody writes with the key
 			}, nil)
