@@ -73,7 +73,7 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 	nodes := controlPlane(env, env.Kube).Nodes
 	component := &encryption.Component{
 		Name: Component, Namespace: Namespace, References: References, Provider: provider, Deployer: s.union(env, s.deployer(env, nodes)),
-		Live: observed, Cached: env.Cache, Clock: env.Clock, Entropy: env.Entropy, Epoch: elector.Epoch,
+		Live: observed, Cached: env.Cache, Clock: env.Clock, Entropy: s.learnEntropy(env.Entropy), Epoch: elector.Epoch,
 		Recorder: recorder{s, env}, Log: s.logOf(env), UpdatePlugins: s.config.UpdatePlugins,
 		Reports: &nodestate.Reports{Live: env.Kube, Nodes: nodes},
 	}

@@ -22,7 +22,7 @@ func plantedIn(t *testing.T, all bool) *hunt.System {
 		Name: "encryption", Registry: r,
 		Samples: []string{"rotation/01-aescbc.yaml", "preflight/x01-configuration-changes-before-the-key.yaml"}, SampleSeeds: 1,
 	}
-	for _, p := range slices.Concat(plantedBugs, deadPluginBugs) {
+	for _, p := range slices.Concat(plantedBugs, secrecyBugs, deadPluginBugs) {
 		if all || p.quick {
 			system.Bugs = append(system.Bugs, hunt.Bug{Mutant: p.Mutant, Bug: p.bug, Property: p.property, Scenario: p.scenario, Seeds: p.seeds})
 		}

@@ -2,14 +2,18 @@ package encryption
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
+	"github.com/seedbed-sim/seedbed/fakes/apiserver"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/leaks"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
@@ -40,6 +44,39 @@ func (s *State) learnKey(secret *corev1.Secret) {
 	if k.Mode == state.AESCBC || k.Mode == state.AESGCM {
 		s.learnSecret(fmt.Sprintf("key %d of %s", k.ID, secret.UID), k.Material.Reveal())
 	}
+}
+
+// watchSecrecy has everything read that people can read of a run, as it is made: the whole
+// trace, and whatever is written of objects that are no Secrets.
+func (s *State) watchSecrecy() error {
+	s.world.Cluster.OnRecord(leaks.Records(&s.leaks, func(where, what string) {
+		s.breaks(keysSecret, fmt.Errorf("%s shows a piece of %s", where, what))
+	}))
+	for _, resource := range []schema.GroupVersionResource{
+		corev1.SchemeGroupVersion.WithResource("events"), corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithResource("nodes"),
+		coordinationv1.SchemeGroupVersion.WithResource("leases"),
+		v1alpha1.GroupVersion.WithResource("encryptionpolicies"), v1alpha1.GroupVersion.WithResource("encryptionnodestates"),
+	} {
+		stream, err := s.observer.OpenWatch(background, &apiserver.Request{Verb: apiserver.WatchVerb, Resource: resource})
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", resource.Resource, err)
+		}
+		stream.OnReady(func() {
+			for ev, ok := stream.Next(); ok; ev, ok = stream.Next() {
+				if found := leaks.Object(&s.leaks, ev.Object); found != "" {
+					s.breaks(keysSecret, fmt.Errorf("an object of %s shows a piece of %s", resource.Resource, found))
+				}
+			}
+		})
+	}
+	return nil
+}
+
+// learnEntropy makes known what a leader makes keys of, before they are stored.
+func (s *State) learnEntropy(from io.Reader) io.Reader {
+	return leaks.Entropy(from, func(raw []byte) {
+		s.learnSecret(fmt.Sprintf("what was drawn for a key as number %d", len(s.secrets)), raw)
+	})
 }
 
 // shown looks for secrets in what people can read.

@@ -9,8 +9,9 @@ import (
 	"github.com/seedbed-sim/seedbed/sim"
 )
 
-// traced are the scenarios whose whole traces are searched in every test run; with
-// SEEDBED_SEEDS those of all scenarios are.
+// traced are the scenarios whose traces are searched in every test run with all that is
+// drawn of them, and with what has become a secret later; with SEEDBED_SEEDS those of all
+// scenarios are. What is in words is searched in every run: see keys-stay-secret.
 var traced = []string{"preflight/x06-credential-is-replaced.yaml", "operator/x27-key-spoilt-material.yaml"}
 
 // TestTracesShowNoSecrets: whoever is sent a trace of a run, with all its details, must

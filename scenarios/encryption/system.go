@@ -142,6 +142,9 @@ func build(w *scenarios.World, c Config) (*State, error) {
 			return nil, err
 		}
 	}
+	if err := s.watchSecrecy(); err != nil {
+		return nil, err
+	}
 	s.plant()
 	s.deploy()
 	w.Engine().OnTouched(func() error { s.look(); return nil })

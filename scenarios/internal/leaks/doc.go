@@ -3,6 +3,6 @@
 //
 // An [Index] is told every secret of a run, and says of any text whether it gives a
 // piece of one away, and in which of the many ways in which a program may print bytes.
-// [Log] has a process's log read as it is written, and [Objects] reads what is in the
-// API.
+// [Log] has a process's log read as it is written, [Records] the trace of a run as it is
+// made, [Objects] reads what is in the API, and [Object] one object of it.
 package leaks

@@ -117,9 +117,14 @@ func first(text string) uint32 {
 }
 
 // Find says which secret a text gives away, and how, or returns "".
-func (x *Index) Find(text []byte) string {
+func (x *Index) Find(text []byte) string { return find(x, text) }
+
+// FindIn is Find for a string.
+func (x *Index) FindIn(text string) string { return find(x, text) }
+
+func find[T string | []byte](x *Index, text T) string {
 	var next uint32
-	for at := range text {
+	for at := range len(text) {
 		next = next>>8 | uint32(text[at])<<24
 		if word, bit := hole(next); x.sieve[word]&bit == 0 {
 			continue

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/scenarios/internal/leaks"
+	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // TestEveryWayToShowATokenIsFound shows a token in every way in which it may get into
@@ -125,5 +126,59 @@ func TestObjectsAreRead(t *testing.T) {
 	down := errors.New("down")
 	if err := leaks.Objects(t.Context(), shelf{err: down}, &x, lists()...); !errors.Is(err, down) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestATraceIsRead, record by record, also for what becomes a secret later, and what was
+// told before.
+func TestATraceIsRead(t *testing.T) {
+	const secret = "0123456789abcdef-ghijklmnopqrstuvwxyz"
+	var x leaks.Index
+	var got []string
+	read := leaks.Records(&x, func(where, what string) { got = append(got, where+" "+what) })
+	say := func(want int, r engine.Record) {
+		t.Helper()
+		got = nil
+		read(r)
+		if len(got) != want {
+			t.Errorf("%+v: found %q, want %d", r, got, want)
+		}
+	}
+	open := engine.Record{Actor: "a", Verb: "v", Object: "o", Detail: "says: it is " + secret}
+	say(0, open)
+	x.Add("secret", []byte(secret))
+	say(1, open)
+	if len(got) == 1 && got[0] != "the trace of a, where it tells of v, secret" {
+		t.Errorf("found %q", got[0])
+	}
+	say(1, open) // once more
+	for range 2 {
+		say(0, engine.Record{Detail: "says: it is nothing"})
+	}
+	say(1, engine.Record{Object: hex.EncodeToString([]byte(secret))})
+	say(1, engine.Record{State: base64.StdEncoding.EncodeToString([]byte("x" + secret))})
+	say(3, engine.Record{Object: secret, Detail: secret + "!", State: secret + "?"})
+}
+
+// TestEntropyIsLearned as it is drawn.
+func TestEntropyIsLearned(t *testing.T) {
+	var learned string
+	b := make([]byte, 4)
+	if n, err := leaks.Entropy(strings.NewReader("abcdef"), func(raw []byte) { learned += string(raw) }).Read(b); n != 4 || err != nil || learned != "abcd" || string(b) != learned {
+		t.Errorf("read %d, error %v, learned %q", n, err, learned)
+	}
+}
+
+func TestAnObjectIsRead(t *testing.T) {
+	const secret = "0123456789abcdef-ghijklmnopqrstuvwxyz"
+	var x leaks.Index
+	x.Add("key", []byte(secret))
+	pod := &corev1.Pod{}
+	if found := leaks.Object(&x, pod); found != "" {
+		t.Errorf("found %q in nothing", found)
+	}
+	pod.Annotations = map[string]string{"a": secret}
+	if found := leaks.Object(&x, pod); found != "key" {
+		t.Errorf("found %q", found)
 	}
 }
