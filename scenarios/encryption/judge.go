@@ -123,7 +123,8 @@ func (s *State) judgeNewKey(now *storedKey) {
 	if s.lostAfter(keys) {
 		return // another key is made whatever there is
 	}
-	if len(keys) > 0 && !s.history.edited[keys[0].ID] && !s.cycleIsOver(&keys[0]) && !givenUp(&now.key, &keys[0]) {
+	// The cycle of a key that is given up has no end; see judgeGivenUp.
+	if len(keys) > 0 && !s.history.edited[keys[0].ID] && !s.cycleIsOver(&keys[0]) && !s.isGivenUp(keys[0].ID) {
 		s.breaks(oneCycle, fmt.Errorf("key %d is made before everything was rewritten with key %d", id, keys[0].ID))
 	}
 	if backed := s.backedReaders(); backed > 2 {
@@ -142,12 +143,6 @@ func (s *State) cycleIsOver(k *state.Key) bool {
 	}
 	return all(s.policy.Spec.Resources) ||
 		len(s.policy.chosenBefore) > 0 && s.world.Engine().Elapsed()-s.policy.chosen < staleFor && all(s.policy.chosenBefore)
-}
-
-// givenUp reports whether a key was made in place of one whose plugin is dead, which
-// may be before everything is rewritten with that.
-func givenUp(now, before *state.Key) bool {
-	return before.Mode == state.KMS && strings.Contains(now.InternalReason, "kms-plugin-dead")
 }
 
 // isGivenUp reports whether the key of that id is given up, as its plugin is dead.

@@ -80,6 +80,7 @@ func (s *State) judgePolicy(before, now *v1alpha1.EncryptionPolicy) {
 	if now.Status.HighestKeyID < before.Status.HighestKeyID && s.history.writer != restorer {
 		s.breaks(idsUnique, fmt.Errorf("the highest id falls from %d to %d", before.Status.HighestKeyID, now.Status.HighestKeyID))
 	}
+	s.judgeGivenUp(before, now)
 	for _, kind := range []string{v1alpha1.KMSPreflightRequired, v1alpha1.KMSPreflightSucceeded} {
 		manager := Component + "-" + kind // its own
 		was, is := apimeta.FindStatusCondition(before.Status.Conditions, kind), apimeta.FindStatusCondition(now.Status.Conditions, kind)

@@ -31,6 +31,8 @@ type management struct {
 	faults  map[string]kms.Behaviour // of plugins, by node and id; see faultKey
 	rotated int
 
+	deadSince, aliveAt map[uint64]time.Duration // of plugins, by the ids of their keys
+
 	broken   int            // how often plugins were broken by chance
 	brokenBy map[string]int // which time it was, by the key of the fault
 
@@ -125,6 +127,7 @@ func (n *node) startPlugins(file string, m manifest) error {
 		n.plugins = append(n.plugins, p)
 		n.state.behave(n, p)
 	}
+	n.state.followPlugins()
 	n.state.changed()
 	return nil
 }
@@ -141,6 +144,7 @@ func (n *node) stopPlugins(which func(*plugin) bool) {
 		n.node.Sockets().Close(config.KMSEndpoint(p.id))
 		return true
 	})
+	n.state.followPlugins()
 }
 
 // anyPlugin stands for all nodes, or all plugins.
@@ -173,6 +177,7 @@ func (s *State) behaveAll() {
 			s.behave(n, p)
 		}
 	}
+	s.followPlugins()
 	s.changed()
 }
 

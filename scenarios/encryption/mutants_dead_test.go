@@ -1,9 +1,6 @@
 package encryption_test
 
-import (
-	"github.com/seedbed-sim/seedbed/scenarios"
-	"github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
-)
+import "github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
 
 // deadPluginBugs are the planted bugs about KMS plugins that are dead for good.
 var deadPluginBugs = []planted{
@@ -53,7 +50,7 @@ var deadPluginBugs = []planted{
 		},
 	},
 	{
-		bug: "a key is given up whose plugin is dead on one node", property: scenarios.StoryCompletes,
+		bug: "a key is given up whose plugin is dead on one node", property: "dead-plugins-are-left-behind",
 		scenario: "kms/l8b-plugin-dies-on-one-node.yaml", seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "deadOnOneNode", File: core + "pluginhealth.go",

@@ -3,8 +3,10 @@ package encryption
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/seedbed-sim/seedbed/core/encryption"
 	"github.com/seedbed-sim/seedbed/core/encryption/kmshealth"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
@@ -25,6 +27,41 @@ func (s *State) isDead(id uint64) bool {
 		}
 	}
 	return runs
+}
+
+// followPlugins notes since when plugins are dead wherever they run.
+func (s *State) followPlugins() {
+	now := s.world.Engine().Elapsed()
+	for _, n := range s.nodes {
+		for _, p := range n.plugins {
+			_, was := s.kms.deadSince[p.id]
+			switch is := s.isDead(p.id); {
+			case is && !was:
+				s.kms.deadSince[p.id] = now
+			case !is:
+				delete(s.kms.deadSince, p.id)
+				s.kms.aliveAt[p.id] = now
+			}
+		}
+	}
+}
+
+// judgeGivenUp judges that keys are given up: their plugins have been dead for long, or
+// that had been so until what nodes reported of it last.
+func (s *State) judgeGivenUp(before, now *v1alpha1.EncryptionPolicy) {
+	for _, id := range now.Status.GivenUpKeys {
+		if slices.Contains(before.Status.GivenUpKeys, id) {
+			continue
+		}
+		elapsed := s.world.Engine().Elapsed()
+		since, dead := s.kms.deadSince[uint64(id)]
+		switch {
+		case dead && elapsed-since < encryption.PluginPatience:
+			s.breaks(deadPlugins, fmt.Errorf("key %d is given up, and its plugin is dead for %s", id, elapsed-since))
+		case !dead && elapsed-s.kms.aliveAt[uint64(id)] > encryption.ReportAge+encryption.ConvergenceRetry:
+			s.breaks(deadPlugins, fmt.Errorf("key %d is given up, and its plugin is well on some node", id))
+		}
+	}
 }
 
 // saysSo reports whether a plugin that behaves so does not say that it is well.

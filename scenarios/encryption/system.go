@@ -117,7 +117,7 @@ func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, byName: map[string]*node{}, runs: map[schema.GroupResource]*seenRun{},
 		uniform: map[schema.GroupResource]uniform{}, breaches: map[string]error{}, syncs: map[string]*syncs{},
-		kms:     management{vaults: map[string]*kms.Vault{}, accepted: map[string]bool{}, faults: map[string]kms.Behaviour{}, brokenBy: map[string]int{}},
+		kms:     management{vaults: map[string]*kms.Vault{}, accepted: map[string]bool{}, faults: map[string]kms.Behaviour{}, brokenBy: map[string]int{}, deadSince: map[uint64]time.Duration{}, aliveAt: map[uint64]time.Duration{}},
 		configs: map[string]state.State{}, inventories: map[schema.GroupResource]*inventory{}, numbers: map[string]int64{},
 	}
 	for _, r := range c.Resources {
