@@ -39,6 +39,7 @@ type node struct {
 	netns  plane.Netns
 	cgroup policy.Cgroup
 	pid    int
+	path   string
 	key    placeholder.Key
 }
 
@@ -50,8 +51,7 @@ type fatal interface {
 func newNode(t fatal) *node {
 	t.Helper()
 	n := &node{Kernel: kernel.New(kernel.Options{}), ctx: context.Background()}
-	var path string
-	n.netns, path = n.AddNetns(podIP)
+	n.netns, n.path = n.AddNetns(podIP)
 	n.cgroup = n.AddCgroup("uid", "container", kernel.Image{Libraries: []kernel.File{lib}})
 	n.pid = n.Fork(n.cgroup, n.netns)
 	hosts, err := policy.ParseHosts("a.com")
@@ -61,7 +61,7 @@ func newNode(t fatal) *node {
 	e := plane.Entry{Placeholder: shown, Value: secret.New([]byte(value)), Rule: policy.Rule{Hosts: hosts, Port: port},
 		Owner: plane.Owner{NamespacedName: types.NamespacedName{Namespace: "default", Name: "db"}, Key: "k"}}
 	n.key = e.Key()
-	_, err = n.AttachNetns(n.ctx, path)
+	_, err = n.AttachNetns(n.ctx, n.path)
 	n.must(t, err)
 	n.must(t, n.BindPod(n.ctx, podIP, "uid"))
 	n.must(t, n.TrackCgroup(n.ctx, n.cgroup))
@@ -253,6 +253,28 @@ func TestSegments(t *testing.T) {
 			rt.Fatalf("%q, want %q", got, want)
 		}
 	})
+}
+
+// I5: what is attached while a record leaves does not change the rest of it, and what
+// belongs to a Pod that has ended does not leave.
+func TestInTheMiddleOfARecord(t *testing.T) {
+	n := newNode(t)
+	n.resolve(t, server, "a.com")
+	n.must(t, n.DetachNetns(n.ctx, n.netns))
+	s, p := n.dial(t, row.V4, nil)
+	end, err := s.Write(n.pid, lib, []byte("x"+shown))
+	n.must(t, err)
+	_, first := s.Leave(0, 10)
+	_, err = n.AttachNetns(n.ctx, n.path)
+	n.must(t, err)
+	_, second := s.Leave(10, end)
+	if text, err := p.Receive(append(first, second...)); err != nil || string(text) != "x"+shown {
+		t.Errorf("%q, %v", text, err)
+	}
+	n.RemoveCgroup(n.cgroup)
+	if inside, wire := s.Leave(0, 10); inside != nil || wire != nil {
+		t.Error("it leaves though its Pod has ended")
+	}
 }
 
 // What outlives an agent, and what a reboot ends.

@@ -106,7 +106,9 @@ func (s *Socket) Write(pid int, code File, text []byte) (int, error) {
 	buf := s.session.seal(text)
 	at := s.start + patch.Seq(len(s.sent))
 	s.sent = append(s.sent, buf...)
-	if s.k.hooked[code] && s.k.tracked[p.cgroup] && len(text) > 0 {
+	// Nothing is prepared before the program that would apply it is attached: it could come
+	// to be in the middle of the record.
+	if s.k.hooked[code] && s.k.tracked[p.cgroup] && s.k.attached[s.netns] > 0 && len(text) > 0 {
 		s.k.prepare(s, p.cgroup, text, buf, at)
 	}
 	return len(s.sent), nil
@@ -178,10 +180,14 @@ func (k *Kernel) hostOf(s *Socket) string {
 }
 
 // Leave sends bytes of the stream as one segment, for the first time or again. It
-// returns them as they are within the Pod, and as they are on the wire.
+// returns them as they are within the Pod, and as they are on the wire. Of a connection
+// that is gone, as one is whose Pod has ended, nothing leaves.
 func (s *Socket) Leave(from, to int) (inside, wire []byte) {
 	s.k.mu.Lock()
 	defer s.k.mu.Unlock()
+	if s.k.sockets[s.cookie] != s {
+		return nil, nil
+	}
 	inside = slices.Clone(s.sent[from:to])
 	wire = slices.Clone(inside)
 	if s.k.attached[s.netns] > 0 {

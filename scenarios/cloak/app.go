@@ -125,8 +125,10 @@ func (s *State) exchange(ctx context.Context, env *cluster.Env, w *work, run *nr
 	}
 	w.exchanges++
 	for x.una < x.end {
-		s.segment(x)
-		if s.random.Intn(4) == 0 && env.Clock.Sleep(ctx, 50*time.Millisecond) != nil {
+		if !s.segment(x) {
+			return // the Pod has ended
+		}
+		if s.unlucky(4) && env.Clock.Sleep(ctx, 50*time.Millisecond) != nil {
 			return
 		}
 	}
@@ -165,22 +167,30 @@ func (s *State) placeholderOf(name string) string {
 	return string(secret.Data["k"])
 }
 
+// unlucky draws whether something happens that does once in n times. Zero is luck: that
+// is where shrinking goes.
+func (s *State) unlucky(n int) bool { return s.random.Intn(n) == n-1 }
+
 // segment lets the next bytes leave, or some that have left before, or some that get
-// lost.
-func (s *State) segment(x *exchange) {
+// lost. It reports whether the connection is still there.
+func (s *State) segment(x *exchange) bool {
 	from := x.una
-	again := s.random.Intn(4) == 0
+	again := s.unlucky(4)
 	if again {
 		from = s.random.Intn(x.una + 1)
 	}
 	to := from + 1 + s.random.Intn(min(x.end-from, 200))
 	inside, wire := x.socket.Leave(from, to)
-	if !again && s.random.Intn(8) > 0 {
+	if wire == nil {
+		return false
+	}
+	if !again && !s.unlucky(8) {
 		s.watch(x, inside)
 		s.receive(x, wire)
 		x.una = to
 		x.socket.Acked(to)
 	}
+	return true
 }
 
 func portOf(c PodConfig) int {

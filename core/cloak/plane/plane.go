@@ -102,7 +102,8 @@ type Attachments struct {
 type Pods interface {
 	// AttachNetns puts the rewriting of DNS answers and the patching of records on the
 	// host's side of the interfaces of a network namespace. It does so once for each
-	// namespace, and for all interfaces or none.
+	// namespace, and for all interfaces or none. What is written before is not changed, not
+	// even if it leaves later: its first segments might have left.
 	AttachNetns(ctx context.Context, path string) (Netns, error)
 
 	// DetachNetns takes them off. A namespace that is gone has none.

@@ -43,10 +43,7 @@ const (
 //  4. no placeholder that does not fit its value: the shadow is behind;
 //  5. none of those that share a lookup key, whoever had it first.
 func Desired(secrets []corev1.Secret) ([]plane.Entry, []Problem) {
-	byName := map[types.NamespacedName]*corev1.Secret{}
-	for i := range secrets {
-		byName[client.ObjectKeyFromObject(&secrets[i])] = &secrets[i]
-	}
+	byName := named(secrets)
 	var entries []plane.Entry
 	var problems []Problem
 	for i := range secrets {
@@ -64,6 +61,30 @@ func Desired(secrets []corev1.Secret) ([]plane.Entry, []Problem) {
 	entries, shared := apart(entries, byName)
 	slices.SortFunc(entries, byKey)
 	return entries, append(problems, shared...)
+}
+
+// known returns the Secrets that have a shadow of their own, be they loaded or not.
+func known(secrets []corev1.Secret) map[types.NamespacedName]bool {
+	names := map[types.NamespacedName]bool{}
+	byName := named(secrets)
+	for _, name := range slices.SortedFunc(maps.Keys(byName), compareNames) {
+		s := byName[name]
+		sh := byName[types.NamespacedName{Namespace: name.Namespace, Name: shadow.NameOf(name.Name)}]
+		if sh != nil && shadow.Owned(sh, s) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+func compareNames(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }
+
+func named(secrets []corev1.Secret) map[types.NamespacedName]*corev1.Secret {
+	byName := map[types.NamespacedName]*corev1.Secret{}
+	for i := range secrets {
+		byName[client.ObjectKeyFromObject(&secrets[i])] = &secrets[i]
+	}
+	return byName
 }
 
 func byKey(a, b plane.Entry) int {

@@ -38,10 +38,20 @@ const (
 // stopped is a clock that tests set. Nobody waits on it: there is one task.
 type stopped struct {
 	clock.Clock
-	now time.Duration
+	now       time.Duration
+	meanwhile func()
 }
 
 func (s *stopped) Monotonic() time.Duration { return s.now }
+
+// Sleep lets the time pass, and whatever a test wants to happen in it.
+func (s *stopped) Sleep(_ context.Context, d time.Duration) error {
+	s.now += d
+	if s.meanwhile != nil {
+		s.meanwhile()
+	}
+	return nil
+}
 
 // lab is an API server, a kernel, and a syncer between them.
 type lab struct {

@@ -279,6 +279,28 @@ func TestBind(t *testing.T) {
 	step("unbound, though it failed", "", nil)
 }
 
+// L2: a container starts before the cache has its Secret; it is waited for, a little.
+func TestBindWaitsForTheCache(t *testing.T) {
+	l := newLab(t)
+	l.sync()
+	l.clock.meanwhile = func() {
+		l.clock.meanwhile = nil
+		l.put("db", horse, "", "")
+	}
+	if err := l.Bind(t.Context(), 1, use("db")); err != nil || l.grants() != "1:db" || l.clock.now != 50*time.Millisecond {
+		t.Errorf("%v, %s after %s", err, l.grants(), l.clock.now)
+	}
+	before := l.clock.now
+	if err := l.Bind(t.Context(), 1, use("none")); err != nil || l.clock.now-before != 500*time.Millisecond {
+		t.Errorf("%v; what never comes is waited for %s", err, l.clock.now-before)
+	}
+	l.put("bad", horse, "a.com,b.com", "")
+	before = l.clock.now
+	if err := l.Bind(t.Context(), 1, use("bad")); err != nil || l.clock.now != before {
+		t.Errorf("%v; what is there and cannot be loaded is waited for %s", err, l.clock.now-before)
+	}
+}
+
 // S20 and section 3.8: an agent that starts again leaves grants to containers that it
 // does not know yet, takes what has gone meanwhile, and keeps virtual IPs.
 func TestRestart(t *testing.T) {

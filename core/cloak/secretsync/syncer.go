@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/cloak"
@@ -44,6 +45,7 @@ type Syncer struct {
 	uses      map[policy.Cgroup][]Use
 	confirmed bool // cgroups without uses are nobody's
 	loaded    []plane.Entry
+	known     map[types.NamespacedName]bool // Secrets with a shadow, as the last list had them
 	vips      *virtualip.Table
 	told      map[told]bool
 }
@@ -75,6 +77,7 @@ func (s *Syncer) sync(ctx context.Context) error {
 	if err := s.Cache.List(ctx, &list); err != nil {
 		return fmt.Errorf("sync secrets: list: %w", err)
 	}
+	s.known = known(list.Items)
 	desired, problems := Desired(list.Items)
 	if err := s.narrow(ctx, desired); err != nil {
 		return fmt.Errorf("sync secrets: %w", err)
