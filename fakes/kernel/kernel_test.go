@@ -145,7 +145,7 @@ func TestWhenTheValueLeaves(t *testing.T) {
 		}, why: policy.NoACL},
 		{row: "no entry", before: func(t *testing.T, n *node) { n.must(t, n.DeleteEntry(n.ctx, n.key)) }},
 		{row: "not tracked", before: func(t *testing.T, n *node) { n.must(t, n.UntrackCgroup(n.ctx, n.cgroup)) }},
-		{row: "not attached", before: func(t *testing.T, n *node) { n.must(t, n.DetachNetns(n.ctx, n.netns)) }},
+		{row: "not attached", before: func(t *testing.T, n *node) { n.Lose(n.netns) }},
 		{row: "the host is retained", before: func(t *testing.T, n *node) {
 			n.resolve(t, server, "a.com")
 			retained := row
@@ -199,7 +199,7 @@ func TestAnswers(t *testing.T) {
 		{"another host", nil, answer(server, 7, "b.com"), false},
 		{"a Pod that is not bound", func(t *testing.T, n *node) { n.must(t, n.UnbindPod(n.ctx, podIP, "uid")) }, answer(server, 7, "a.com"), false},
 		{"S14: a server that was trusted when it was asked", func(t *testing.T, n *node) { n.must(t, n.SetTrusted(n.ctx, nil)) }, answer(server, 7, "a.com"), true},
-		{"nothing is attached", func(t *testing.T, n *node) { n.must(t, n.DetachNetns(n.ctx, n.netns)) }, answer(server, 7, "a.com"), false},
+		{"nothing is attached", func(t *testing.T, n *node) { n.Lose(n.netns) }, answer(server, 7, "a.com"), false},
 		{"the host is not used", func(t *testing.T, n *node) { n.must(t, n.StoreVIPs(n.ctx, nil)) }, answer(server, 7, "a.com"), false},
 	} {
 		n := newNode(t)
@@ -260,7 +260,7 @@ func TestSegments(t *testing.T) {
 func TestInTheMiddleOfARecord(t *testing.T) {
 	n := newNode(t)
 	n.resolve(t, server, "a.com")
-	n.must(t, n.DetachNetns(n.ctx, n.netns))
+	n.Lose(n.netns)
 	s, p := n.dial(t, row.V4, nil)
 	end, err := s.Write(n.pid, lib, []byte("x"+shown))
 	n.must(t, err)
@@ -271,7 +271,11 @@ func TestInTheMiddleOfARecord(t *testing.T) {
 	if text, err := p.Receive(append(first, second...)); err != nil || string(text) != "x"+shown {
 		t.Errorf("%q, %v", text, err)
 	}
+	if err := n.DetachNetns(n.ctx, n.netns); !errors.Is(err, plane.ErrBusy) {
+		t.Errorf("detached while a process is there: %v", err)
+	}
 	n.RemoveCgroup(n.cgroup)
+	n.must(t, n.DetachNetns(n.ctx, n.netns))
 	if inside, wire := s.Leave(0, 10); inside != nil || wire != nil {
 		t.Error("it leaves though its Pod has ended")
 	}

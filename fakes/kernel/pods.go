@@ -32,6 +32,11 @@ func (k *Kernel) AttachNetns(ctx context.Context, name string) (id plane.Netns, 
 // DetachNetns implements plane.Pods.
 func (k *Kernel) DetachNetns(ctx context.Context, id plane.Netns) error {
 	return k.do(ctx, "detach from network namespace", func() error {
+		for _, p := range k.processes {
+			if p.netns == id {
+				return fmt.Errorf("network namespace %d: %w", id, plane.ErrBusy)
+			}
+		}
 		delete(k.attached, id)
 		return nil
 	})

@@ -53,6 +53,13 @@ func (k *Kernel) RemoveNetns(id plane.Netns) {
 	delete(k.attached, id)
 }
 
+// Lose takes off what is attached to a network namespace, as somebody on the node might.
+func (k *Kernel) Lose(id plane.Netns) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.attached, id)
+}
+
 // Image is what is in the root file system of a container.
 type Image struct {
 	Libraries []File          // TLS libraries

@@ -168,18 +168,27 @@ func (r *Reconciler) confirm(ctx context.Context) error {
 			return fmt.Errorf("Pod %s/%s: %w", p.Namespace, p.Name, err)
 		}
 	}
-	if err := r.endLeftovers(ctx); err != nil {
-		return err
-	}
-	return r.Binder.Confirm(ctx)
-}
-
-// endLeftovers ends what is attached and belongs to no Pod that is tracked.
-func (r *Reconciler) endLeftovers(ctx context.Context) error {
 	left, err := r.Plane.Attachments(ctx)
 	if err != nil {
 		return err
 	}
+	if err := errors.Join(r.endLeftovers(ctx, left), r.Binder.Confirm(ctx)); err != nil {
+		return err
+	}
+	for _, ns := range left.Netns {
+		if len(r.tracked(func(p *pod) bool { return p.netns == ns })) == 0 {
+			// One that is in use yet makes this be tried again later.
+			if err := r.Plane.DetachNetns(ctx, ns); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endLeftovers ends what cgroups and addresses may do that belong to no Pod that is
+// tracked.
+func (r *Reconciler) endLeftovers(ctx context.Context, left plane.Attachments) error {
 	mine := r.cgroups()
 	for _, cg := range left.Cgroups {
 		if !slices.Contains(mine, cg) {
@@ -191,13 +200,6 @@ func (r *Reconciler) endLeftovers(ctx context.Context) error {
 	for _, a := range slices.SortedFunc(maps.Keys(left.Bound), netip.Addr.Compare) {
 		if uid := left.Bound[a]; len(r.tracked(func(p *pod) bool { return p.uid == uid })) == 0 {
 			if err := r.Plane.UnbindPod(ctx, a, uid); err != nil {
-				return err
-			}
-		}
-	}
-	for _, ns := range left.Netns {
-		if len(r.tracked(func(p *pod) bool { return p.netns == ns })) == 0 {
-			if err := r.Plane.DetachNetns(ctx, ns); err != nil {
 				return err
 			}
 		}

@@ -228,8 +228,10 @@ func (r *running) reconcile(times int) (again bool) {
 	return true
 }
 
+// delete deletes the Pod, whose processes end.
 func (r *running) delete() {
 	r.l.Helper()
+	r.l.kernel.RemoveCgroup(r.cgroup)
 	if err := r.l.kube.Delete(r.l.ctx, r.pod, client.GracePeriodSeconds(0)); err != nil {
 		r.l.Fatal(err)
 	}

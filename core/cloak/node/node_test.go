@@ -247,6 +247,7 @@ func TestSandboxAnew(t *testing.T) {
 		old := *p.sb
 		l.SandboxRemoved(l.ctx, &old)
 		addr := netip.MustParseAddr("10.1.0.9")
+		l.kernel.RemoveCgroup(p.cgroup)
 		p.netns, p.sb.NetnsPath = l.kernel.AddNetns(addr)
 		p.sb.ID, p.sb.IPs = "sandbox-2", []netip.Addr{addr}
 		if !l.PrepareSandbox(l.ctx, p.sb) {
@@ -281,6 +282,50 @@ func TestAddressIsReused(t *testing.T) {
 		if got.Bound[netip.MustParseAddr("10.1.0.1")] != b.pod.UID {
 			l.Errorf("a took it along: %v", got.Bound)
 		}
+	})
+}
+
+// S5: an event about a Pod that had the name before does not end the one that the cache
+// has not seen yet, which the runtime has asked for.
+func TestEventOfAPodOfBefore(t *testing.T) {
+	inAgent(t, func(l *lab) {
+		p := l.pod("a", "10.1.0.1", nil)
+		l.behind = true
+		l.PrepareSandbox(l.ctx, p.sb)
+		l.PrepareContainer(l.ctx, p.sb, p.c)
+		p.reconcile(1)
+		l.want("a late event", "1 networks, 1 addresses, 1 cgroups, 2 grants")
+		l.cut = true
+		if _, err := l.Reconcile(l.ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(p.pod)}); err == nil {
+			l.Error("nobody knows whether it is there, and it is no error")
+		}
+		l.want("nobody knows", "1 networks, 1 addresses, 1 cgroups, 2 grants")
+		l.cut, l.behind = false, false
+		p.delete()
+		p.reconcile(1)
+		l.want("gone", nothing)
+	})
+}
+
+// A Pod that was half forgotten is prepared again from the start.
+func TestHalfForgotten(t *testing.T) {
+	inAgent(t, func(l *lab) {
+		p := l.pod("a", "10.1.0.1", nil)
+		l.PrepareSandbox(l.ctx, p.sb)
+		l.PrepareContainer(l.ctx, p.sb, p.c)
+		p.pod.Annotations = nil
+		if err := l.kube.Update(l.ctx, p.pod); err != nil {
+			l.Error(err)
+		}
+		p.reconcile(1)
+		l.want("it takes part no more, and runs", "1 networks, 0 addresses, 0 cgroups, 0 grants")
+		p.pod.Annotations = p.sb.Annotations
+		if err := l.kube.Update(l.ctx, p.pod); err != nil {
+			l.Error(err)
+		}
+		p.status(nil)
+		p.reconcile(3)
+		l.want("it does again", "1 networks, 1 addresses, 1 cgroups, 2 grants")
 	})
 }
 
@@ -363,7 +408,6 @@ func TestRestart(t *testing.T) {
 			p.status(nil)
 		}
 		b.delete()
-		l.kernel.RemoveCgroup(b.cgroup)
 		l.restart()
 		l.want("before it has looked", "2 networks, 2 addresses, 2 cgroups, 4 grants")
 		if _, err := l.Reconcile(l.ctx, l.Controller().Start[0]); err != nil {
@@ -376,12 +420,34 @@ func TestRestart(t *testing.T) {
 		// Drift is repaired by the scan.
 		group := l.clock.NewGroup(l.ctx)
 		group.Go("run", func(ctx context.Context) { _ = l.Reconciler.Run(ctx) })
-		if err := l.plane.DetachNetns(l.ctx, a.netns); err != nil {
-			l.Fatal(err)
+		l.kernel.Lose(a.netns)
+		if err := l.plane.UntrackCgroup(l.ctx, a.cgroup); err != nil {
+			l.Error(err)
 		}
-		_ = l.plane.UntrackCgroup(l.ctx, a.cgroup)
 		_ = l.clock.Sleep(l.ctx, time.Minute)
 		l.want("repaired", "1 networks, 1 addresses, 1 cgroups, 2 grants")
+	})
+}
+
+// I5: a Pod that is deleted by force goes on for a while. It may use nothing any more, but
+// its network stays attached until it has ended: a record may be on its way.
+func TestDeletedByForce(t *testing.T) {
+	inAgent(t, func(l *lab) {
+		p := l.pod("a", "10.1.0.1", nil)
+		l.PrepareSandbox(l.ctx, p.sb)
+		l.PrepareContainer(l.ctx, p.sb, p.c)
+		if err := l.kube.Delete(l.ctx, p.pod, client.GracePeriodSeconds(0)); err != nil {
+			l.Error(err)
+		}
+		if !p.reconcile(3) {
+			l.Error("it is not looked at again")
+		}
+		l.want("it runs yet", "1 networks, 0 addresses, 0 cgroups, 0 grants")
+		l.kernel.RemoveCgroup(p.cgroup)
+		if p.reconcile(1) {
+			l.Error("it is looked at again")
+		}
+		l.want("it has ended", nothing)
 	})
 }
 

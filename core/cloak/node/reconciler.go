@@ -143,21 +143,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		current = p.UID
 	}
 	// Those of the same name, but another time, end now.
+	again := false
 	for _, uid := range r.tracked(func(t *pod) bool { return t.name == req.NamespacedName && t.uid != current }) {
-		if err := r.forget(ctx, uid); err != nil {
+		// The runtime may have asked for one that the cache has not seen yet.
+		later, err := r.find(ctx, req.NamespacedName, uid)
+		if err != nil {
+			return reconcile.Result{}, fmt.Errorf("read Pod %s: %w", req.NamespacedName, err)
+		}
+		if later != nil && r.mine(later) {
+			continue
+		}
+		err = r.forget(ctx, uid)
+		if errors.Is(err, plane.ErrBusy) {
+			again = true // the runtime has not ended it yet
+		} else if err != nil {
 			return reconcile.Result{}, err
 		}
 	}
-	if current == "" {
-		return reconcile.Result{}, nil
-	}
-	again := false
-	err = r.lane.Do(ctx, string(p.UID), func() (err error) {
-		again, err = r.reconcile(ctx, &p)
-		return err
-	})
-	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("Pod %s: %w", req.NamespacedName, err)
+	if current != "" {
+		err = r.lane.Do(ctx, string(p.UID), func() error {
+			more, err := r.reconcile(ctx, &p)
+			again = again || more
+			return err
+		})
+		if err != nil {
+			return reconcile.Result{}, fmt.Errorf("Pod %s: %w", req.NamespacedName, err)
+		}
 	}
 	if again {
 		return reconcile.Result{RequeueAfter: PollPeriod}, nil
@@ -309,7 +320,8 @@ func (r *Reconciler) end(ctx context.Context, t *pod, id string) error {
 	return nil
 }
 
-// forget ends all that is attached to a Pod.
+// forget ends all that is attached to a Pod. Its network comes last, and not before its
+// last process has ended.
 func (r *Reconciler) forget(ctx context.Context, uid types.UID) error {
 	return r.lane.Do(ctx, string(uid), func() error {
 		r.mu.Lock()
@@ -318,6 +330,7 @@ func (r *Reconciler) forget(ctx context.Context, uid types.UID) error {
 		if t == nil {
 			return nil
 		}
+		t.prepared = false // if it is only half forgotten, it is not prepared either
 		for _, id := range r.containersOf(t) {
 			if err := r.end(ctx, t, id); err != nil {
 				return fmt.Errorf("Pod %s: %w", t.name, err)

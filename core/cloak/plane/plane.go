@@ -20,6 +20,9 @@ var ErrFull = errors.New("a map of the data plane is full")
 // ErrNoProcess is wrapped by the error of a call about what does not run, or not yet.
 var ErrNoProcess = errors.New("no such process")
 
+// ErrBusy is wrapped by the error of a call about what is still in use.
+var ErrBusy = errors.New("still in use")
+
 // Plane is the data plane of one node.
 type Plane interface {
 	Secrets
@@ -106,7 +109,9 @@ type Pods interface {
 	// even if it leaves later: its first segments might have left.
 	AttachNetns(ctx context.Context, path string) (Netns, error)
 
-	// DetachNetns takes them off. A namespace that is gone has none.
+	// DetachNetns takes them off. A namespace that is gone has none. While a process is in
+	// it, the error wraps [ErrBusy] and all stays: a record that is on its way would be
+	// broken.
 	DetachNetns(ctx context.Context, ns Netns) error
 
 	// Addresses returns the addresses of a network namespace, without those of the
