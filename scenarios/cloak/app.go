@@ -22,15 +22,15 @@ func durationOf(n int) time.Duration { return time.Duration(n) }
 
 // runPod starts the Pod of a workload that is to run, or ends one that is not.
 func (s *State) runPod(ctx context.Context, env *cluster.Env, group clock.Group, w *work) {
-	if !w.wanted {
+	if !w.wanted || w.gone {
 		if err := w.node.runtime.Stop(ctx, env.Clock, w.uid); err == nil {
-			w.uid, w.run, w.env = "", nil, nil
+			w.uid, w.run, w.env, w.gone = "", nil, nil, false
 		}
 		return
 	}
 	var p corev1.Pod
 	if err := s.world.Admin().Get(ctx, client.ObjectKey{Namespace: Namespace, Name: w.config.Name}, &p); err != nil || p.UID != w.uid {
-		w.uid = "" // it is gone already
+		w.gone = true // already; it is stopped when somebody looks for it
 		return
 	}
 	if err := w.node.runtime.Stop(ctx, env.Clock, w.uid); err != nil { // what was begun before

@@ -23,6 +23,7 @@ type work struct {
 	node   *node
 	addr   netip.Addr
 	wanted bool
+	gone   bool // the Pod is, and is to be made again
 
 	uid     types.UID    // of the Pod that there is, if any
 	run     *nri.Running // once it has started
@@ -55,6 +56,8 @@ func (s *State) runWorkloads(ctx context.Context, env *cluster.Env) {
 				s.createPod(ctx, env, w)
 			case !w.wanted && w.uid != "":
 				s.deletePod(ctx, env, w)
+			case w.uid != "":
+				s.lookForPod(ctx, env, w)
 			}
 		}
 		if env.Clock.Sleep(ctx, retryWorkload) != nil {
@@ -92,6 +95,17 @@ func (s *State) deletePod(ctx context.Context, env *cluster.Env, w *work) {
 		return
 	}
 	w.node.enqueue(w)
+}
+
+// lookForPod finds out whether a Pod has gone though it is wanted: the answer to its
+// deletion may have been lost before somebody wanted it again.
+func (s *State) lookForPod(ctx context.Context, env *cluster.Env, w *work) {
+	var p corev1.Pod
+	err := env.Kube.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: w.config.Name}, &p)
+	if apierrors.IsNotFound(err) || err == nil && p.UID != w.uid {
+		w.gone = true
+		w.node.enqueue(w)
+	}
 }
 
 // enqueue lets the node's runtime look at a workload.
