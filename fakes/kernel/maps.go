@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -125,9 +126,9 @@ func (k *Kernel) Rows() []virtualip.Row {
 	return slices.Clone(k.vips)
 }
 
-// Left returns how many networks, addresses, cgroups and grants there are that belong to
-// nothing that runs, for whoever watches from outside.
-func (k *Kernel) Left() (n int) {
+// Left names the addresses, cgroups and grants that belong to nothing that runs, for
+// whoever watches from outside.
+func (k *Kernel) Left() (left []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	live := map[netip.Addr]bool{}
@@ -136,20 +137,21 @@ func (k *Kernel) Left() (n int) {
 			live[a] = true
 		}
 	}
-	for a := range k.bound {
+	for a, uid := range k.bound {
 		if !live[a] {
-			n++
+			left = append(left, fmt.Sprintf("address %s of Pod %s", a, uid))
 		}
 	}
 	for cg := range k.tracked {
 		if k.cgroups[cg] == nil {
-			n++
+			left = append(left, fmt.Sprintf("cgroup %d", cg))
 		}
 	}
 	for g := range k.grants {
 		if k.cgroups[g.Cgroup] == nil {
-			n++
+			left = append(left, fmt.Sprintf("grant of %s to cgroup %d", g.Key, g.Cgroup))
 		}
 	}
-	return n
+	slices.Sort(left)
+	return left
 }

@@ -76,7 +76,7 @@ func (r *Reconciler) onExec(ctx context.Context, e plane.Exec) {
 // should be attached and is not.
 func (r *Reconciler) rescan(ctx context.Context) {
 	for r.Clock.Sleep(ctx, rescanPeriod) == nil {
-		if err := r.repair(ctx); err != nil {
+		if err := errors.Join(r.repair(ctx), r.forgetUnknown(ctx)); err != nil {
 			r.Log.Error(err, "Could not look at what is attached")
 		}
 		for _, cg := range r.cgroups() {
@@ -91,6 +91,30 @@ func (r *Reconciler) rescan(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// forgetUnknown forgets Pods that are in no list: one that was deleted before the runtime
+// asked for it has no event any more.
+func (r *Reconciler) forgetUnknown(ctx context.Context) error {
+	for _, uid := range r.tracked(func(*pod) bool { return true }) {
+		r.mu.Lock()
+		t := r.pods[uid]
+		r.mu.Unlock()
+		if t == nil {
+			continue
+		}
+		p, err := r.find(ctx, t.name, uid)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			continue // its events come
+		}
+		if err := r.forget(ctx, uid); err != nil && !errors.Is(err, plane.ErrBusy) {
+			return err
+		}
+	}
+	return nil
 }
 
 // repair attaches to the networks of Pods that are prepared and are not attached, and

@@ -239,6 +239,24 @@ func TestContainerRestarts(t *testing.T) {
 	})
 }
 
+// A container that has the place of another ends it, though nobody says how that ended; one
+// that is about to start does not.
+func TestContainerIsReplaced(t *testing.T) {
+	inAgent(t, func(l *lab) {
+		p := l.pod("a", "10.1.0.1", nil)
+		l.PrepareSandbox(l.ctx, p.sb)
+		l.PrepareContainer(l.ctx, p.sb, p.c)
+		p.status(nil)
+		p.create("container-a-2")
+		l.PrepareContainer(l.ctx, p.sb, p.c)
+		p.reconcile(1)
+		l.want("the second is about to start", "1 networks, 1 addresses, 2 cgroups, 4 grants")
+		p.status(nil)
+		p.reconcile(1)
+		l.want("the second runs", "1 networks, 1 addresses, 1 cgroups, 2 grants")
+	})
+}
+
 // Section 2.5: a sandbox that is made anew for the same Pod.
 func TestSandboxAnew(t *testing.T) {
 	inAgent(t, func(l *lab) {
@@ -304,6 +322,26 @@ func TestEventOfAPodOfBefore(t *testing.T) {
 		p.delete()
 		p.reconcile(1)
 		l.want("gone", nothing)
+	})
+}
+
+// I16: a Pod that was deleted before the runtime asks for it has no event any more, and is
+// forgotten all the same once it has ended.
+func TestDeletedBeforeItStarts(t *testing.T) {
+	inAgent(t, func(l *lab) {
+		p := l.pod("a", "10.1.0.1", nil)
+		if err := l.kube.Delete(l.ctx, p.pod, client.GracePeriodSeconds(0)); err != nil {
+			l.Error(err)
+		}
+		l.PrepareSandbox(l.ctx, p.sb)
+		l.PrepareContainer(l.ctx, p.sb, p.c)
+		l.want("it starts", "1 networks, 1 addresses, 1 cgroups, 0 grants")
+		l.clock.NewGroup(l.ctx).Go("run", func(ctx context.Context) { _ = l.Reconciler.Run(ctx) })
+		_ = l.clock.Sleep(l.ctx, time.Minute)
+		l.want("it runs", "1 networks, 0 addresses, 0 cgroups, 0 grants")
+		l.kernel.RemoveCgroup(p.cgroup)
+		_ = l.clock.Sleep(l.ctx, time.Minute)
+		l.want("it has ended", nothing)
 	})
 }
 

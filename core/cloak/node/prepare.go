@@ -243,7 +243,8 @@ func (r *Reconciler) bind(ctx context.Context, t *pod, p *corev1.Pod, c *Contain
 		if err != nil {
 			return nil, err
 		}
-		k = &container{id: c.ID, name: c.Name, cgroup: cg, args: c.Args}
+		t.numbers++
+		k = &container{id: c.ID, name: c.Name, number: t.numbers, cgroup: cg, args: c.Args}
 		// Known before it is tracked, so that whatever happens it is ended some day.
 		r.mu.Lock()
 		t.containers[c.ID] = k

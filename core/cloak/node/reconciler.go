@@ -86,11 +86,13 @@ type pod struct {
 	path       string // of the network namespace
 	addrs      []netip.Addr
 	containers map[string]*container // by id
+	numbers    int                   // that containers have got
 }
 
 // container is what is known of one container.
 type container struct {
 	id, name  string
+	number    int // of the containers of its Pod, in the order in which they came
 	cgroup    policy.Cgroup
 	args      []string
 	bound     bool
@@ -270,7 +272,7 @@ func idOf(containerID string) string {
 }
 
 // endContainers ends what is attached to containers that have ended: their status says
-// so, or that another has their place.
+// so, or that one that was started later has their place.
 func (r *Reconciler) endContainers(ctx context.Context, t *pod, p *corev1.Pod) error {
 	ended := map[string]bool{}
 	running := map[string]string{}
@@ -285,7 +287,10 @@ func (r *Reconciler) endContainers(ctx context.Context, t *pod, p *corev1.Pod) e
 		}
 	}
 	for _, id := range r.containersOf(t) {
-		if ended[id] && running[t.containers[id].name] != id {
+		k := t.containers[id]
+		later := t.containers[running[k.name]]
+		replaced := later != nil && later.number > k.number
+		if replaced || ended[id] && running[k.name] != id {
 			if err := r.end(ctx, t, id); err != nil {
 				return err
 			}
