@@ -50,11 +50,7 @@ func (n *node) conduct(ctx context.Context, _ string) error {
 	if span == nil || n.env == nil {
 		return nil
 	}
-	from, to := span.Min, span.Max
-	if to > from {
-		from += (to - from) * durationOf(n.state.random.Intn(101)) / 100
-	}
-	return n.env.Clock.Sleep(ctx, from)
+	return n.env.Clock.Sleep(ctx, n.state.within(span))
 }
 
 // runAgent is the main function of the agent's process.

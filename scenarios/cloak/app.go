@@ -15,14 +15,21 @@ import (
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/fakes/kernel"
 	"github.com/seedbed-sim/seedbed/fakes/nri"
+	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
-func durationOf(n int) time.Duration { return time.Duration(n) }
+// within draws from a span, in hundredths of it.
+func (s *State) within(span *scenarios.Span) time.Duration {
+	return span.Min + (span.Max-span.Min)*time.Duration(s.random.Intn(101))/100
+}
 
 // runPod starts the Pod of a workload that is to run, or ends one that is not.
 func (s *State) runPod(ctx context.Context, env *cluster.Env, group clock.Group, w *work) {
 	if !w.wanted || w.gone {
+		if l := s.config.Lingers; l != nil && env.Clock.Sleep(ctx, s.within(l)) != nil {
+			return
+		}
 		if err := w.node.runtime.Stop(ctx, env.Clock, w.uid); err == nil {
 			w.uid, w.run, w.env, w.gone = "", nil, nil, false
 		}

@@ -18,6 +18,7 @@ type Config struct {
 	NRI       bool            `yaml:"nri" doc:"Whether the container runtimes serve NRI."`
 	OneServer bool            `yaml:"oneServer" doc:"All hosts have one address, as tenants of one content network do."`
 	Plane     *scenarios.Span `yaml:"plane" doc:"How long each call of the data plane takes, such as 0s..5s; no time by default."`
+	Lingers   *scenarios.Span `yaml:"lingers" doc:"How long the processes of a Pod that was deleted go on, such as 0s..10s; they end at once by default."`
 	Rogue     bool            `yaml:"rogue" doc:"Besides the cluster's DNS server one that nobody trusts answers, and it answers first."`
 }
 

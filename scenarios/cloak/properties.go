@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,8 +111,8 @@ func (s *State) runtimeGoesOn() error {
 
 func (s *State) nothingLeft() error {
 	for _, n := range s.nodes {
-		if left := n.kernel.Left(); left > 0 {
-			return fmt.Errorf("on %s, %d addresses, cgroups and grants belong to nobody", n.name, left)
+		if left := n.kernel.Left(); len(left) > 0 {
+			return fmt.Errorf("on %s, there is left of a Pod that is gone: %s", n.name, strings.Join(left, ", "))
 		}
 	}
 	return nil
