@@ -1,13 +1,13 @@
 package kernel
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/seedbed-sim/seedbed/core/cloak/placeholder"
 	"github.com/seedbed-sim/seedbed/core/cloak/plane"
@@ -15,7 +15,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/cloak/virtualip"
 )
 
-func compareKeys(a, b placeholder.Key) int { return strings.Compare(string(a[:]), string(b[:])) }
+func compareKeys(a, b placeholder.Key) int { return bytes.Compare(a[:], b[:]) }
 
 // Entries implements plane.Secrets.
 func (k *Kernel) Entries(ctx context.Context) (entries []plane.Entry, err error) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,8 +18,6 @@ import (
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/fakes/kernel"
 	fake "github.com/seedbed-sim/seedbed/fakes/nri"
-	"github.com/seedbed-sim/seedbed/sim/cluster"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // handler is a plugin that writes down what it is asked, and takes its time.
@@ -58,24 +57,12 @@ type lab struct {
 
 func inProcess(t *testing.T, body func(l *lab)) {
 	t.Helper()
-	c := cluster.New(cluster.Config{Nodes: 1, Engine: engine.Config{Source: engine.NewSeed(1), Horizon: time.Hour, Idle: engine.IdleAllowed}})
-	ended := false
-	c.Node("node-1").Process(cluster.ProcessSpec{Name: "both", Main: func(ctx context.Context, env *cluster.Env) {
-		if !ended {
-			body(&lab{T: t, ctx: ctx, clock: env.Clock, runtime: fake.New(kernel.New(kernel.Options{})), h: &handler{clock: env.Clock}})
-			ended = true
-		}
-		_ = env.Clock.Sleep(ctx, 2*time.Hour) // a process that ends is started again
-	}})
-	if res := c.Run(); res.Err != nil {
-		t.Error(res.Err)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if !ended {
-		t.Error("the body did not run to its end")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c := bubble{began: time.Now()}
+		body(&lab{T: t, ctx: ctx, clock: c, runtime: fake.New(kernel.New(kernel.Options{})), h: &handler{clock: c}})
+	})
 }
 
 // connect connects the plugin; the error it ends with goes to *ended.

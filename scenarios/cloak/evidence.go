@@ -43,7 +43,7 @@ func (s *State) breaks(property string, err error) {
 func (s *State) lookInside(w *work) {
 	for _, key := range slices.Sorted(maps.Keys(w.env)) {
 		if found := s.leaks.Find([]byte(w.env[key])); found != "" {
-			s.breaks(valuesStayHidden, fmt.Errorf("Pod %s holds %s", w.config.Name, found))
+			s.breaks(valuesStayHidden, fmt.Errorf("the environment of Pod %s holds %s", w.config.Name, found))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (s *State) judge(x *exchange) {
 		case owner == "":
 			s.breaks(valuesGoWhereTheyMay, fmt.Errorf("server %s, port %d, has received %s from Pod %s: %s", x.host, x.port, name, x.work.config.Name, why))
 		case !slices.Contains(x.work.config.Uses, owner):
-			s.breaks(ownSecretsOnly, fmt.Errorf("Pod %s has sent %s of Secret %s, which it does not refer to", x.work.config.Name, name, owner))
+			s.breaks(ownSecretsOnly, fmt.Errorf("server %s has received from Pod %s %s of Secret %s, which it does not refer to", x.host, x.work.config.Name, name, owner))
 		}
 	}
 	w := x.work

@@ -2,7 +2,6 @@ package cloak
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -135,7 +134,7 @@ func (s *State) shadowsFit() error {
 		sh := shadows[original.Name+"-kloak"]
 		switch {
 		case sh == nil:
-			return fmt.Errorf("Secret %s has no shadow", original.Name)
+			return fmt.Errorf("there is no shadow of Secret %s", original.Name)
 		case !shadow.Managed(sh):
 			continue // somebody else's is in its place
 		case placeholder.Fits(string(sh.Data["k"]), original.Data["k"]) != placeholder.FitsAll:
@@ -150,9 +149,9 @@ func (s *State) valuesArrived() error {
 		switch {
 		case !w.wanted || w.config.Bad:
 		case w.run == nil:
-			return fmt.Errorf("Pod %s does not run; it was refused %d times", w.config.Name, w.refused)
+			return fmt.Errorf("workload %s does not run; it was refused %d times", w.config.Name, w.refused)
 		case w.exchanges == 0:
-			return errors.New("Pod " + w.config.Name + " has sent nothing")
+			return fmt.Errorf("nothing was sent by Pod %s", w.config.Name)
 		case w.inARow == 0 && !s.config.Rogue:
 			return fmt.Errorf("of what Pod %s sends, the latest has arrived with a placeholder", w.config.Name)
 		case w.arrived == 0:

@@ -112,7 +112,7 @@ func forge(st *scenarios.Story, s *State, args ForgeArgs) error {
 	st.Tell(args.Name, "gives Secret %s the placeholder of Secret %s", args.Name, args.As)
 	p := s.placeholderOf(args.As)
 	if p == "" {
-		return fmt.Errorf("Secret %s has no placeholder", args.As)
+		return fmt.Errorf("there is no placeholder of Secret %s", args.As)
 	}
 	return s.edit(args.Name+"-kloak", func(secret *corev1.Secret) { secret.Data["k"] = []byte(p) })
 }

@@ -189,7 +189,7 @@ func (r *Reconciler) confirm(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("Pod %s/%s: %w", p.Namespace, p.Name, err)
+			return fmt.Errorf("prepare Pod %s/%s: %w", p.Namespace, p.Name, err)
 		}
 	}
 	left, err := r.Plane.Attachments(ctx)

@@ -169,7 +169,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return err
 		})
 		if err != nil {
-			return reconcile.Result{}, fmt.Errorf("Pod %s: %w", req.NamespacedName, err)
+			return reconcile.Result{}, fmt.Errorf("prepare Pod %s: %w", req.NamespacedName, err)
 		}
 	}
 	if again {
@@ -338,15 +338,15 @@ func (r *Reconciler) forget(ctx context.Context, uid types.UID) error {
 		t.prepared = false // if it is only half forgotten, it is not prepared either
 		for _, id := range r.containersOf(t) {
 			if err := r.end(ctx, t, id); err != nil {
-				return fmt.Errorf("Pod %s: %w", t.name, err)
+				return fmt.Errorf("forget Pod %s: %w", t.name, err)
 			}
 		}
 		if err := r.unbind(ctx, t, nil); err != nil {
-			return fmt.Errorf("Pod %s: %w", t.name, err)
+			return fmt.Errorf("forget Pod %s: %w", t.name, err)
 		}
 		if t.netns != 0 {
 			if err := r.Plane.DetachNetns(ctx, t.netns); err != nil {
-				return fmt.Errorf("Pod %s: %w", t.name, err)
+				return fmt.Errorf("forget Pod %s: %w", t.name, err)
 			}
 		}
 		r.mu.Lock()

@@ -188,11 +188,11 @@ func TestKeysStayApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if key, _ := placeholder.KeyOf(p); raw[key] {
+			key, _ := placeholder.KeyOf(p)
+			if raw[key] {
 				continue
-			} else {
-				raw[key] = true
 			}
+			raw[key] = true
 			for i, f := range placeholder.Forms(p, value) {
 				id := fmt.Sprint(p, i)
 				if other, taken := owner[f.Key]; taken {

@@ -1,6 +1,7 @@
 package secretsync
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -89,7 +90,7 @@ func named(secrets []corev1.Secret) map[types.NamespacedName]*corev1.Secret {
 
 func byKey(a, b plane.Entry) int {
 	x, y := a.Key(), b.Key()
-	return cmp.Or(strings.Compare(string(x[:]), string(y[:])), strings.Compare(a.Owner.String(), b.Owner.String()))
+	return cmp.Or(bytes.Compare(x[:], y[:]), strings.Compare(a.Owner.String(), b.Owner.String()))
 }
 
 // entriesOf returns the entries of one Secret.

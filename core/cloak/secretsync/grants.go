@@ -1,9 +1,9 @@
 package secretsync
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -58,4 +58,4 @@ func without(grants, others []policy.Grant) (out []policy.Grant) {
 	return slices.Compact(out)
 }
 
-func compareKeys(a, b placeholder.Key) int { return strings.Compare(string(a[:]), string(b[:])) }
+func compareKeys(a, b placeholder.Key) int { return bytes.Compare(a[:], b[:]) }

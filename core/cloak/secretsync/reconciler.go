@@ -17,7 +17,7 @@ import (
 
 // SecretSyncReconciler keeps the data plane's secrets in step with the cluster's: each
 // enabled Secret, and each shadow, that is created, changed or deleted makes it sync.
-type SecretSyncReconciler struct {
+type SecretSyncReconciler struct { //nolint:revive // the name is that of the public document
 	// Sync makes the data plane hold the cluster's current secrets; see [Syncer.Sync]. An
 	// error is tried again with backoff.
 	Sync func(context.Context) error

@@ -20,7 +20,7 @@ import (
 
 // TrustedDNSReconciler keeps the trusted DNS servers in the data plane as kube-dns
 // changes: its endpoints come and go with the Pods of CoreDNS.
-type TrustedDNSReconciler struct {
+type TrustedDNSReconciler struct { //nolint:revive // the name is that of the public document
 	// Cache reads the Service and its EndpointSlices.
 	Cache kube.Reader
 

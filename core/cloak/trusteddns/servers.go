@@ -27,7 +27,7 @@ const ServersMax = 64
 //
 // A read that fails leaves out the addresses it would have given, and is logged. There
 // is no state in which everybody is trusted.
-func TrustedDNSServers(ctx context.Context, reader kube.Reader, static []netip.Addr, log logr.Logger) []netip.Addr {
+func TrustedDNSServers(ctx context.Context, reader kube.Reader, static []netip.Addr, log logr.Logger) []netip.Addr { //nolint:revive // the name is that of the public document
 	servers, err := find(ctx, reader, static)
 	if err != nil {
 		log.Error(err, "Some DNS servers are not trusted")
