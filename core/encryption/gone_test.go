@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption"
@@ -65,6 +66,9 @@ func TestARevisionIsDeleted(t *testing.T) {
 		must(t, p.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: config.RevisionName(d.revision)}, s))
 		return s
 	}
+	must(t, p.client.Create(t.Context(), &corev1.Secret{ // one of before that is still there
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: config.RevisionName(d.revision - 1)},
+	}))
 	p.deleteByHand(revision())
 	must(t, p.sync("State", "Migration", "Condition", "Key", "Prune"))
 	if got := short(t, p.managedSecret()); got != "c1,i" {

@@ -30,7 +30,7 @@ var plantedBugs = []planted{
 	{bug: "a removed resource goes at once", file: "state/desired.go", old: "next.without(grs)", with: "next.without(next.Resources())", kind: "State", test: "TestNoStepIsUnsafe"},
 	{bug: "a removed resource goes before it is decrypted", file: "state/leaving.go", old: "r.Plainly() && Decrypted(r.GroupResource, keys)", with: "r.Plainly()", test: "TestNoStepIsUnsafe"},
 	{bug: "a removed resource is decrypted while keys still write", file: "state/leaving.go", old: "!s[i].Plainly()", with: "false", pkg: root, test: "TestARemovedResource"},
-	{bug: "what a removed resource was migrated to is remembered", file: "state/leaving.go", old: "slices.Contains(grs, gr) == (len(current) == 0)", with: "slices.Contains(grs, gr) && len(current) == 0", test: "TestNoStepIsUnsafe"},
+	{bug: "what a removed resource was migrated to is remembered", file: "state/leaving.go", old: "slices.Contains(grs, gr) == (len(current) == 0) || newerThanWriter(k, current.Find(gr))", with: "slices.Contains(grs, gr) && len(current) == 0", test: "TestNoStepIsUnsafe"},
 	{bug: "that a resource was decrypted is remembered though keys write it again", file: "state/leaving.go", old: "r == nil || !r.Plainly()", with: "false", test: "TestNoStepIsUnsafe"},
 	{bug: "without resources, nothing goes on", file: "look.go", old: "len(v.grs) == 0", with: "false", test: "TestNothingIsToBeEncrypted"},
 
@@ -38,7 +38,7 @@ var plantedBugs = []planted{
 	{bug: "what was migrated is remembered though the configuration was lost", file: "managed.go", old: "len(migrated) == 0 && len(decrypted) == 0", with: "true", test: "TestTheConfigurationIsLost"},
 	{bug: "the newest key writes before all read it", file: "state/desired.go", old: "next.read(expected) || next.newestReadIsUnbacked()", with: "next.read(expected) && false", test: "TestNoStepIsUnsafe"},
 	{bug: "old keys are dropped before all is migrated", file: "state/desired.go", old: "!write.Migrated.HasAll(next.Resources())", with: "false", test: "TestNoStepIsUnsafe"},
-	{bug: "keys are dropped that are still needed", file: "state/desired.go", old: "keys[:min(i+2, len(keys))]", with: "keys[:i+1]", kind: "[]Key", test: "TestRetained"},
+	{bug: "keys are dropped that are still needed", file: "state/desired.go", old: "older >= 0", with: "false", test: "TestRetained"},
 	{bug: "ids are used again", file: "key.go", old: "uint64(out.highestKey) + 1", with: "v.highestID() + 1", kind: "uint64", test: "TestIDsAreNotUsedAgain"},
 	{bug: "a key is made while the last is awaited", file: "key.go", old: "n.awaited(r)", with: "false", test: "TestNoKeyWhileTheLastIsAwaited"},
 	{bug: "a leader of before writes over a later one", file: "managed.go", old: "before > epoch", with: "false", test: "TestAPausedLeader"},
@@ -54,7 +54,7 @@ var plantedBugs = []planted{
 	{bug: "keys are dropped before the latest revision is loaded", file: "managed.go", old: "v.phase == state.Pruning && !v.latest(policy)", with: "false", test: "TestPruningWaitsForTheLatestRevision"},
 
 	// Keys of plugins.
-	{bug: "nodes need not agree on the id of a plugin's key", file: "pluginhealth.go", old: "r.kek != p.KEKID", with: "false", test: "TestNodesThatDiffer"},
+	{bug: "nodes need not agree on the id of a plugin's key", file: "pluginhealth.go", old: "r.kek != kek", with: "false", test: "TestNodesThatDiffer"},
 	{bug: "an id of a plugin's key counts at once", file: "kek.go", old: "now-w.since < KEKSettleTime", with: "false", test: "TestAnIDThatGoesToAndFro"},
 	{bug: "it is noted that all is rewritten with whatever key the plugin has", file: "migration_note.go", old: "j.key.KEK.Target", with: "m.watch.kek", kind: "string", test: "TestAPluginRotatesDuringTheRun"},
 	{bug: "a key is made while objects are rewritten for a plugin", file: "key.go", old: "latest.KEK.Pending()", with: "false", test: "TestAnotherKeyWaits"},
@@ -66,9 +66,14 @@ var plantedBugs = []planted{
 	{bug: "a plugin is changed without a check", file: "inplace.go", old: "!approved", with: "false", test: "TestAPluginIsUpdatedInPlace"},
 	{bug: "a plugin that is well is changed while its key is under way", file: "inplace.go", old: "err != nil || len(reports.sick) == 0", with: "err != nil", test: "TestAPluginHoldsUpItsOwnRepair"},
 	{bug: "a backup takes back what a plugin is run with", file: "managed.go", old: "there.KMS.Version > k.KMS.Version", with: "false", test: "TestAPluginFromABackup"},
-	{bug: "an outage gives a key up", file: "deadplugin.go", old: "now-k.dead.since <= PluginPatience", with: "false", test: "TestAPluginIsDead"},
-	{bug: "a plugin that is dead on one node gives its key up", file: "deadplugin.go", old: "len(reports.sick) < reports.nodes", with: "len(reports.sick) == 0", test: "TestAnOutage"},
-	{bug: "keys are given up while older plugins are dead", file: "deadplugin.go", old: "len(reports.sick) > 0", with: "false", test: "TestAnOlderPluginIsDeadToo"},
+	{bug: "an outage gives a key up", file: "deadplugin.go", old: "now-since > PluginPatience", with: "true", test: "TestAPluginIsDead"},
+	{bug: "a plugin that is dead on one node gives its key up", file: "pluginhealth.go", old: "r.runs > 0 && len(r.sick) == r.runs", with: "len(r.sick) > 0", test: "TestAnOutage"},
+	{bug: "keys are given up while older plugins are dead", file: "deadplugin.go", old: "len(r.sick) > 0", with: "false", test: "TestAnOlderPluginIsDeadToo"},
+	{bug: "the plugins of other keys need not be well while one is given up", file: "deadplugin.go", old: "r.nodes == 0 || r.well < r.nodes", with: "false", test: "TestOthersHaveToBeWell"},
+	{bug: "a key that is given up stays for backups", file: "state/desired.go", old: "k.GivenUp && !contains(expected, k)", with: "false", pkg: root, test: "TestAPluginIsDead"},
+	{bug: "a key that was given up is still migrated when it is taken back", file: "state/leaving.go", old: "!r.HasWriteKey() || r.Write.ID < k.ID", with: "false", test: "TestWhatANewerKeyHadIsMigratedNoLonger"},
+	{bug: "the way back is to a key that not all read with", file: "state/state.go", old: "k.ID < given.ID && !k.GivenUp", with: "!k.GivenUp", test: "TestFallBack"},
+	{bug: "what is lost is forgotten at once", file: "loss.go", old: "now-at > lossMemory", with: "true", test: "TestWhatIsLostIsNamed"},
 	{bug: "what has crashed hides that another is wanted", file: "preflight_decision.go", old: "ok && hash != s.wanted.String()", with: "ok && hash != s.wanted.String() && s.pod.Phase != corev1.PodFailed", test: "TestACrashedCheckDoesNotOutliveItsConfiguration"},
 	{bug: "an attempt has no number", file: "approval.go", old: "before.ObservedGeneration + 1", with: "before.ObservedGeneration", kind: "int64", test: "TestThereAndBack"},
 	{bug: "half a plugin is rendered", file: "sidecar/container.go", old: `k.KMS == nil || k.KMS.Plugin == ""`, with: "false", test: "TestWhatIsMissing"},
@@ -92,6 +97,8 @@ var plantedBugs = []planted{
 	{bug: "files are not synced before they are named", file: "nodeagent/files.go", old: "a.cfg.Files.Sync(ctx, temporary)", with: "error(nil)", kind: "error", test: "TestAnAgentDies"},
 	{bug: "a node goes back", file: "nodeagent/agent.go", old: "latest < s.onDisk", with: "false", test: "TestWhatAnAgentRefuses"},
 	{bug: "the file changes before plugins are well", file: "nodeagent/reload.go", old: "err != nil || !up", with: "err != nil", test: "TestReload"},
+	{bug: "an API server is not ready without a plugin that is given up", file: "nodeagent/excuse.go", old: "asksForPlugins(u) == excused", with: "false", test: "TestAPluginThatIsGivenUp"},
+	{bug: "an API server need not have loaded what it was restarted for", file: "nodeagent/reload.go", old: "loaded == hash", with: "true", test: "TestAPluginThatIsGivenUpByReload"},
 	{bug: "plugins go at once", file: "nodeagent/reload.go", old: "PluginGrace - a.cfg.Clock.Since(a.spare)", with: "0", kind: "time.Duration", test: "TestReload"},
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -120,11 +121,23 @@ func TestReport(t *testing.T) {
 	})
 }
 
+// counted counts what is written into statuses.
+type counted struct {
+	client.Client
+	writes int
+}
+
+func (c *counted) Status() client.SubResourceWriter {
+	c.writes++
+	return c.Client.Status()
+}
+
 // TestTheLastPluginGoes, and its report with it, be there another that reports of the
-// node or not. Nothing more is written until there is a plugin again.
+// node or not. Nothing more is written until there is a plugin again, but by a reporter
+// that has just started.
 func TestTheLastPluginGoes(t *testing.T) {
 	for _, agent := range []map[string]any{nil, {"runningRevision": int64(7)}} {
-		live := api(t)
+		live := &counted{Client: api(t)}
 		onNode(t, func(ctx context.Context, env *cluster.Env) {
 			if agent != nil {
 				if err := nodestate.Apply(ctx, live, "node-1", "agent", agent); err != nil {
@@ -133,12 +146,13 @@ func TestTheLastPluginGoes(t *testing.T) {
 			}
 			p := kms.NewPlugin(kms.NewVault("v1"), env.Clock)
 			plugins := []kmshealth.Plugin{{KeyID: 1, Service: p}}
-			r := kmshealth.New(kmshealth.Config{
+			cfg := kmshealth.Config{
 				Live: live, Clock: env.Clock, Entropy: env.Entropy, Node: "node-1", Log: env.Log,
 				Plugins: func(context.Context) ([]kmshealth.Plugin, error) { return plugins, nil },
-			})
-			got, version := &v1alpha1.EncryptionNodeState{}, ""
+			}
+			r, got := kmshealth.New(cfg), &v1alpha1.EncryptionNodeState{}
 			for round, want := range []int{1, 0, 0, 1, 0, 0} {
+				before := live.writes
 				plugins = []kmshealth.Plugin{{KeyID: 1, Service: p}}[:want]
 				if err := r.Report(ctx); err != nil {
 					t.Errorf("round %d: %v", round, err)
@@ -146,10 +160,22 @@ func TestTheLastPluginGoes(t *testing.T) {
 				if err := live.Get(ctx, client.ObjectKey{Name: "node-1"}, got); err != nil || len(got.Status.Plugins) != want {
 					t.Errorf("round %d: %d plugins are reported, error %v", round, len(got.Status.Plugins), err)
 				}
-				if round%3 == 2 && got.ResourceVersion != version {
+				raw := &unstructured.Unstructured{}
+				raw.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EncryptionNodeState"))
+				if err := live.Get(ctx, client.ObjectKey{Name: "node-1"}, raw); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+				if _, there, _ := unstructured.NestedFieldNoCopy(raw.Object, "status", "plugins"); there != (want > 0) {
+					t.Errorf("round %d: there is a list of %d plugins: %t", round, want, there)
+				}
+				if round%3 == 2 && live.writes != before {
 					t.Errorf("round %d: that there is none is reported again", round)
 				}
-				version = got.ResourceVersion
+			}
+			for start := range 2 {
+				if err := kmshealth.New(cfg).Report(ctx); err != nil {
+					t.Errorf("start %d: %v", start, err)
+				}
 			}
 		})
 	}

@@ -32,3 +32,15 @@ func TestFallBack(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatANewerKeyHadIsMigratedNoLonger where an older one writes: the newer was given up,
+// and may be taken back.
+func TestWhatANewerKeyHadIsMigratedNoLonger(t *testing.T) {
+	writes := key(1, secrets)
+	current := state.State{{GroupResource: secrets, Write: &writes, Read: []state.Key{key(2, secrets), writes}}}
+	for id, want := range map[uint64]int{1: 0, 2: 1} {
+		if migrated, _ := state.Outdated(key(id, secrets), current, current.Resources()); len(migrated) != want {
+			t.Errorf("key %d forgets %v, want %d", id, migrated, want)
+		}
+	}
+}
