@@ -175,6 +175,7 @@ func (s *State) behaveAll() {
 	for _, n := range s.nodes {
 		for _, p := range n.plugins {
 			s.behave(n, p)
+			s.disturbed() // people are shown the id that it gives to its key, while it does
 		}
 	}
 	s.followPlugins()
