@@ -3,12 +3,14 @@ package apiserver_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -407,6 +409,33 @@ func BenchmarkPatch(b *testing.B) {
 				n++
 				patch := client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"status":{"message":"%d"}}`, n)))
 				if err := c.Status().Patch(b.Context(), obj, patch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkApply applies a configuration again and again, in which one value changes, as
+// an agent does that reports what it sees.
+func BenchmarkApply(b *testing.B) {
+	for _, s := range subjects {
+		if s.name == "cr-plain" {
+			continue // it does not know who owns what
+		}
+		b.Run(s.name, func(b *testing.B) {
+			c := s.make(b)
+			n := 0
+			for b.Loop() {
+				n++
+				data := map[string]any{"at": strconv.Itoa(n)}
+				for i := range 20 {
+					data[fmt.Sprintf("value-%d", i)] = "the same"
+				}
+				config := &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "report", "namespace": "default"}, "data": data,
+				}}
+				if err := c.Apply(b.Context(), client.ApplyConfigurationFromUnstructured(config), client.FieldOwner("agent")); err != nil {
 					b.Fatal(err)
 				}
 			}
