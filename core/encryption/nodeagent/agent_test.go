@@ -238,15 +238,6 @@ func (h *house) safeFrom(revision int64) {
 	must(h, h.client.Status().Update(h.Context(), policy))
 }
 
-// mode changes how revisions reach API servers.
-func (h *house) mode(m v1alpha1.RolloutMode) {
-	h.Helper()
-	policy := &v1alpha1.EncryptionPolicy{}
-	must(h, h.client.Get(h.Context(), client.ObjectKey{Name: v1alpha1.PolicyName}, policy))
-	policy.Spec.Rollout.Mode = m
-	must(h, h.client.Update(h.Context(), policy))
-}
-
 // pod is the manifest on a node.
 func (h *house) pod(n *node) *corev1.Pod {
 	h.Helper()

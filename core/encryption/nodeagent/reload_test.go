@@ -5,12 +5,23 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/nodeagent"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 )
 
 const live = "/etc/kubernetes/seedbed/encryption/live/config.json"
+
+// mode changes how revisions reach API servers.
+func (h *house) mode(m v1alpha1.RolloutMode) {
+	h.Helper()
+	policy := &v1alpha1.EncryptionPolicy{}
+	must(h, h.client.Get(h.Context(), client.ObjectKey{Name: v1alpha1.PolicyName}, policy))
+	policy.Spec.Rollout.Mode = m
+	must(h, h.client.Update(h.Context(), policy))
+}
 
 // plugins are the Pods of plugins on a node.
 func (n *node) plugins() string {
