@@ -128,7 +128,8 @@ func (s *State) judgeEncrypted() error {
 }
 
 // cannotLook reports whether the condition stays as it is, whatever is so: while API
-// servers differ, while reading goes wrong, and while nobody is to do anything.
+// servers differ, while reading goes wrong, and while nobody is to do anything. That an
+// API server is not ready is no excuse for ever: dead-plugins-are-left-behind ends it.
 func (s *State) cannotLook() bool {
 	if s.policy.Spec.ManagementState != v1alpha1.Managed {
 		return true
