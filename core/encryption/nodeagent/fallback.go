@@ -23,15 +23,20 @@ func (a *Agent) fallback(ctx context.Context, s *sight) *corev1.Secret {
 		return nil
 	}
 	f := s.policy.Status.Fallback
-	of := &corev1.Secret{}
-	if err := a.cfg.Live.Get(ctx, client.ObjectKey{Namespace: a.cfg.ConfigNamespace, Name: config.RevisionName(f.Of)}, of); err != nil {
+	of, name := &corev1.Secret{}, client.ObjectKey{Namespace: a.cfg.ConfigNamespace, Name: config.RevisionName(f.Of)}
+	err := a.cfg.Live.Get(ctx, name, of)
+	if err != nil { // an API server can always read what it has encrypted itself
+		of = &corev1.Secret{}
+		err = a.cfg.Local.Get(ctx, name, of)
+	}
+	if err != nil {
 		data, copyErr := a.readCopy(ctx, f.Of)
 		if copyErr != nil || data == nil {
 			a.cfg.Log.Info("There is nothing to make the revision of", "revision", f.Revision, "of", f.Of, "reason", err.Error())
 			return nil
 		}
 		of = &corev1.Secret{Data: data}
-		of.Namespace, of.Name = a.cfg.ConfigNamespace, config.RevisionName(f.Of)
+		of.Namespace, of.Name = name.Namespace, name.Name
 	}
 	var without []uint64
 	for _, id := range f.WithoutKeys {
