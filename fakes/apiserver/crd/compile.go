@@ -19,6 +19,7 @@ type compiled struct {
 	whole      validation.SchemaValidator
 	status     validation.SchemaValidator // nil without a schema for the status
 	rules      *cel.Validator             // nil without rules
+	negates    bool                       // the schema has a not or a oneOf
 }
 
 func (v *version) compile() *compiled {
@@ -33,6 +34,7 @@ func (v *version) tryCompile() (*compiled, error) {
 	var props *internal.JSONSchemaProps
 	c := &compiled{}
 	if s := v.schema(); s != nil {
+		c.negates = schemaHas(s, func(s *apiextensions.JSONSchemaProps) bool { return s.Not != nil || len(s.OneOf) > 0 })
 		props = &internal.JSONSchemaProps{}
 		if err := apiextensions.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s, props, nil); err != nil {
 			return nil, err
