@@ -306,9 +306,6 @@ func (m *Manager) apply(o *Owners, live runtime.Object, config *unstructured.Uns
 	}
 	id := m.id(name, metav1.ManagedFieldsOperationApply)
 	next := o.copy()
-	if m.repeats(wanted, next.sets[id]) {
-		delete(next.sets, id) // nothing can be pruned, which is most of the work if it is looked for
-	}
 	var after *typed.TypedValue
 	after, next.sets, err = m.updater.Apply(before, wanted, m.version(), next.sets, id, force)
 	if err != nil {
@@ -326,22 +323,6 @@ func (m *Manager) apply(o *Owners, live runtime.Object, config *unstructured.Uns
 		return nil, nil, fmt.Errorf("failed to convert new typed object (%s) to object: %w", describe(config), err)
 	}
 	return obj.(*unstructured.Unstructured), next, nil
-}
-
-// repeats reports whether a configuration has the fields that its manager has applied
-// last, and so leaves none of them out.
-func (m *Manager) repeats(config *typed.TypedValue, last fieldpath.VersionedSet) bool {
-	if last == nil || last.APIVersion() != m.version() {
-		return false
-	}
-	set, err := config.ToFieldSet()
-	if err != nil {
-		return false // the library says so, in its words
-	}
-	if filter := m.cfg.Ignored[m.version()]; filter != nil {
-		set = filter.Filter(set)
-	}
-	return set.Difference(m.strip).Equals(last.Set())
 }
 
 // describe names an object as Kubernetes' field manager does.
