@@ -306,6 +306,9 @@ func (m *Manager) apply(o *Owners, live runtime.Object, config *unstructured.Uns
 	}
 	id := m.id(name, metav1.ManagedFieldsOperationApply)
 	next := o.copy()
+	if m.keepsAll(next, id, live, config, wanted) {
+		delete(next.sets, id)
+	}
 	var after *typed.TypedValue
 	after, next.sets, err = m.updater.Apply(before, wanted, m.version(), next.sets, id, force)
 	if err != nil {
