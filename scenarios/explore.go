@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seedbed-sim/seedbed/sim"
 )
 
 // Plan says which runs to make of some scenario files.
@@ -92,6 +94,7 @@ func (r *Registry) Run(ctx context.Context, p Plan) ([]Verdict, error) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	defer sim.LazyGC()()
 	var wg sync.WaitGroup
 	for range min(workers, len(jobs)) {
 		wg.Go(func() { e.work(ctx) })

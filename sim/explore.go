@@ -96,7 +96,7 @@ func explore(o *Options, build Build) *Report {
 			}
 		}
 	}
-	defer lazyGC()()
+	defer LazyGC()()
 	parallel(o.workers(), work)
 	rep.sum(failed.Load())
 	return rep
@@ -106,9 +106,9 @@ func explore(o *Options, build Build) *Report {
 // before it is collected: they use little and leave much.
 const GCPercent = 400
 
-// lazyGC sets GCPercent until the returned function is called, unless the
+// LazyGC sets [GCPercent] until the returned function is called, unless the
 // environment says how garbage is to be collected.
-func lazyGC() (restore func()) {
+func LazyGC() (restore func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
