@@ -9,6 +9,24 @@
 //	policy        where a secret may go, and the decision for one TLS write
 //	patch         the arithmetic that changes an encrypted record in flight
 //	virtualip     the addresses that stand for host names
+//	protected     what a Secret asks for, and what is wrong with it
+//	references    where a Pod refers to Secrets
+//	plane         the port to the data plane in a node's kernel
+//	serial        one thing after the other, for each key
+//
+// What runs everywhere, and what runs on each node:
+//
+//	shadow        a Secret with placeholders beside each that is protected
+//	webhook       gives Pods the shadows, and refuses what cannot be protected
+//	secretsync    loads secrets into the data plane, what gets narrower first
+//	trusteddns    the DNS servers that the data plane believes
+//	node          prepares Pods before they run, or soon after
+//	nri           asks node to, in the name of the container runtime
+//
+// Names, constants and semantics are those of the public document of Kloak's controller,
+// but for this: ports of core/kube and core/clock in place of a client, a manager and a
+// logger of its own; netip.Addr in place of net.IP; a data plane behind a port; and what
+// section 2 of the specification decides where the document is silent.
 //
 // Whenever a part is in doubt, the placeholder leaves as it is, and the request
 // fails at the peer with bad credentials. Nothing is ever permitted because
