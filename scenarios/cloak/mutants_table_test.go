@@ -33,14 +33,6 @@ var plantedBugs = []planted.Bug{
 		Mutant: mutant.Mutant{Name: "notSwapped", File: core + "webhook/pods.go", Old: "*ref.Name = into", New: "_ = into"},
 	},
 	{
-		Bug: "without a shadow the Pod gets the Secret", Property: "values-stay-hidden",
-		Scenario: "01-a-value-arrives.yaml", Seeds: 10,
-		Mutant: mutant.Mutant{
-			Name: "noShadowYet", File: core + "webhook/pods.go",
-			Old: "return \"\", later(\"Secret %s is protected and has no shadow%s\", name.Name, because(&original))", New: "return name.Name, nil",
-		},
-	},
-	{
 		Bug: "records are changed within the Pod", Property: "values-stay-hidden",
 		Scenario: "01-a-value-arrives.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{Name: "patchedInside", File: model + "sockets.go", Old: "wire = slices.Clone(inside)", New: "wire = inside"},

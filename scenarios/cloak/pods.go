@@ -47,9 +47,13 @@ var image = kernel.Image{Libraries: []kernel.File{libssl}, Commands: map[string]
 const libssl kernel.File = "libssl.so.3"
 
 // runWorkloads is the main function of the process that makes Pods and deletes them, as
-// controllers of workloads do.
+// controllers of workloads do. It begins when the agents have had time to start: no promise
+// is made to Pods that are there before them.
 func (s *State) runWorkloads(ctx context.Context, env *cluster.Env) {
 	for {
+		if env.Clock.Sleep(ctx, retryWorkload) != nil {
+			return
+		}
 		for _, w := range s.works {
 			switch {
 			case w.wanted && w.uid == "":
@@ -59,9 +63,6 @@ func (s *State) runWorkloads(ctx context.Context, env *cluster.Env) {
 			case w.uid != "":
 				s.lookForPod(ctx, env, w)
 			}
-		}
-		if env.Clock.Sleep(ctx, retryWorkload) != nil {
-			return
 		}
 	}
 }
