@@ -58,7 +58,7 @@ func TestWhoAppliesAgainIsToldTheSame(t *testing.T) {
 	})
 	kept := 0
 	rapid.Check(t, func(t *rapid.T) {
-		var live runtime.Object = m.cfg.New()
+		live := m.cfg.New()
 		var owners *Owners
 		last := map[string]*unstructured.Unstructured{}
 		now := metav1.NewTime(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
