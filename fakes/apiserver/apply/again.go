@@ -18,8 +18,8 @@ func (m *Manager) keepsAll(o *Owners, id string, live runtime.Object, config *un
 	if !ok || !last.Applied() {
 		return false
 	}
-	for _, set := range o.sets {
-		if set.APIVersion() != m.version() {
+	for _, other := range o.ids() {
+		if o.sets[other].APIVersion() != m.version() {
 			return false
 		}
 	}
