@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -15,12 +14,10 @@ import (
 	"github.com/seedbed-sim/seedbed/core/cloak/virtualip"
 )
 
-func compareKeys(a, b placeholder.Key) int { return bytes.Compare(a[:], b[:]) }
-
 // Entries implements plane.Secrets.
 func (k *Kernel) Entries(ctx context.Context) (entries []plane.Entry, err error) {
 	err = k.do(ctx, "read entries", func() error {
-		for _, key := range slices.SortedFunc(maps.Keys(k.entries), compareKeys) {
+		for _, key := range slices.SortedFunc(maps.Keys(k.entries), placeholder.Key.Compare) {
 			entries = append(entries, k.entries[key])
 		}
 		return nil
@@ -51,7 +48,7 @@ func (k *Kernel) DeleteEntry(ctx context.Context, key placeholder.Key) error {
 func (k *Kernel) Grants(ctx context.Context) (grants []policy.Grant, err error) {
 	err = k.do(ctx, "read grants", func() error {
 		grants = slices.SortedFunc(maps.Keys(k.grants), func(a, b policy.Grant) int {
-			return cmp.Or(cmp.Compare(a.Cgroup, b.Cgroup), compareKeys(a.Key, b.Key))
+			return cmp.Or(cmp.Compare(a.Cgroup, b.Cgroup), a.Key.Compare(b.Key))
 		})
 		return nil
 	})

@@ -145,7 +145,7 @@ func (k *Kernel) changes(s *Socket, cg policy.Cgroup, text []byte) (changes []pa
 	forms := map[placeholder.Key]*placeholder.Form{}
 	owners := map[placeholder.Key]placeholder.Key{} // of forms: the key of the entry
 	rules := map[placeholder.Key]policy.Rule{}
-	for _, key := range slices.SortedFunc(maps.Keys(k.entries), compareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(k.entries), placeholder.Key.Compare) {
 		e := k.entries[key]
 		rules[key] = e.Rule
 		list := placeholder.Forms(e.Placeholder, e.Value.Reveal())

@@ -1,6 +1,7 @@
 package placeholder
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -16,6 +17,9 @@ type Key [KeyLength]byte
 
 // String shows the bytes of the key, which are not secret.
 func (k Key) String() string { return fmt.Sprintf("%q", k[:]) }
+
+// Compare orders keys by their bytes.
+func (k Key) Compare(other Key) int { return bytes.Compare(k[:], other[:]) }
 
 // KeyOf returns the key of the raw form of a placeholder: its first eight bytes. The
 // four after the prefix are in each window that a key of another form is, and no

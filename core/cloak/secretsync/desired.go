@@ -1,7 +1,6 @@
 package secretsync
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -89,8 +88,7 @@ func named(secrets []corev1.Secret) map[types.NamespacedName]*corev1.Secret {
 }
 
 func byKey(a, b plane.Entry) int {
-	x, y := a.Key(), b.Key()
-	return cmp.Or(bytes.Compare(x[:], y[:]), strings.Compare(a.Owner.String(), b.Owner.String()))
+	return cmp.Or(a.Key().Compare(b.Key()), strings.Compare(a.Owner.String(), b.Owner.String()))
 }
 
 // entriesOf returns the entries of one Secret.

@@ -1,13 +1,11 @@
 package secretsync
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/seedbed-sim/seedbed/core/cloak/placeholder"
 	"github.com/seedbed-sim/seedbed/core/cloak/plane"
 	"github.com/seedbed-sim/seedbed/core/cloak/policy"
 )
@@ -53,9 +51,7 @@ func without(grants, others []policy.Grant) (out []policy.Grant) {
 		}
 	}
 	slices.SortFunc(out, func(a, b policy.Grant) int {
-		return cmp.Or(cmp.Compare(a.Cgroup, b.Cgroup), compareKeys(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(a.Cgroup, b.Cgroup), a.Key.Compare(b.Key))
 	})
 	return slices.Compact(out)
 }
-
-func compareKeys(a, b placeholder.Key) int { return bytes.Compare(a[:], b[:]) }
