@@ -54,13 +54,17 @@ func (d *observedDeployer) Status(ctx context.Context) (corev1.PodStatus, error)
 	return status, err
 }
 
-// underWay is the newest key if not everything is rewritten with it; nil if it is.
+// underWay is the newest key if not everything is rewritten with it; nil if it is. Where
+// API servers have a newer one, whose Secret is gone, none is: another is due at once.
 func (s *State) underWay() *state.Key {
 	keys := s.history.keys()
 	if len(keys) == 0 || s.history.edited[keys[0].ID] || s.history.last().config == nil {
 		return nil
 	}
 	if grs := s.lastResources(); len(grs) == 0 || keys[0].Migrated.HasAll(grs) {
+		return nil
+	}
+	if read := s.history.last().config.ReadKeys(); len(read) > 0 && read[0].ID > keys[0].ID {
 		return nil
 	}
 	return &keys[0]
