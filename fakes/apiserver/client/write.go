@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -174,25 +175,22 @@ func (c *Client) Apply(ctx context.Context, config runtime.ApplyConfiguration, o
 // apply sends body as an apply patch of the object that target names, and
 // writes the answer into body.
 func (c *Client) apply(ctx context.Context, target, body runtime.ApplyConfiguration, subresource string, raw *metav1.PatchOptions) error {
-	var head struct {
-		metav1.TypeMeta `json:",inline"`
-		Metadata        struct{ Namespace, Name string }
-	}
 	data, err := json.Marshal(target)
-	if err == nil {
-		err = json.Unmarshal(data, &head)
-	}
 	if err != nil {
-		return fmt.Errorf("read apply configuration %T: %w", target, err)
+		return fmt.Errorf("encode apply configuration %T: %w", target, err)
 	}
-	k, err := c.served(schema.FromAPIVersionAndKind(head.APIVersion, head.Kind))
+	kind, key, err := addressee(target, data)
 	if err != nil {
 		return err
 	}
-	if err := checkKey(k, head.Metadata.Namespace, head.Metadata.Name); err != nil {
+	k, err := c.served(kind)
+	if err != nil {
 		return err
 	}
-	req := c.request(apiserver.Patch, k, head.Metadata.Namespace, head.Metadata.Name)
+	if err := checkKey(k, key.Namespace, key.Name); err != nil {
+		return err
+	}
+	req := c.request(apiserver.Patch, k, key.Namespace, key.Name)
 	req.Subresource, req.PatchType, req.Body = subresource, types.ApplyPatchType, data
 	if body != target {
 		if req.Body, err = json.Marshal(body); err != nil {
@@ -211,11 +209,32 @@ func (c *Client) apply(ctx context.Context, target, body runtime.ApplyConfigurat
 		}
 		kind.SetGroupVersionKind(sent.GroupVersionKind())
 	}
+	from, _ := resp.Object.(*unstructured.Unstructured)
+	if into, ok := body.(runtime.Unstructured); ok && from != nil {
+		into.SetUnstructuredContent(runtime.DeepCopyJSON(from.Object))
+		return nil
+	}
 	answer, err := json.Marshal(resp.Object)
 	if err != nil {
-		return fmt.Errorf("encode %s %q: %w", k.Kind, head.Metadata.Name, err)
+		return fmt.Errorf("encode %s %q: %w", k.Kind, key.Name, err)
 	}
 	return json.Unmarshal(answer, body)
+}
+
+// addressee is the kind and name of what an apply configuration, whose JSON is data, is
+// for.
+func addressee(config runtime.ApplyConfiguration, data []byte) (schema.GroupVersionKind, client.ObjectKey, error) {
+	if obj, ok := config.(client.Object); ok {
+		return obj.GetObjectKind().GroupVersionKind(), client.ObjectKeyFromObject(obj), nil
+	}
+	var head struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        client.ObjectKey
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return schema.GroupVersionKind{}, client.ObjectKey{}, fmt.Errorf("read apply configuration %T: %w", config, err)
+	}
+	return schema.FromAPIVersionAndKind(head.APIVersion, head.Kind), head.Metadata, nil
 }
 
 // wholeKind is kind, for calls that need more than metadata; refusal is the
