@@ -193,7 +193,10 @@ func (n *node) createPod(m manifest) {
 	n.setReady(false)
 }
 
+// setReady lets the kubelet say whether the API server is ready, which controllers and
+// agents act on.
 func (n *node) setReady(ready bool) {
+	n.state.disturbed()
 	if n.ready = ready; n.pod == nil {
 		return
 	}

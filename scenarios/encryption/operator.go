@@ -80,7 +80,7 @@ var corruptions = map[string]func(*corev1.Secret){
 	"timestamp": func(k *corev1.Secret) { annotate(k, keysecret.MigratedTimestamp, "yesterday") },
 	"migrated":  func(k *corev1.Secret) { annotate(k, keysecret.MigratedResources, "secrets") },
 	"mode":      func(k *corev1.Secret) { annotate(k, keysecret.Mode, "rot13") },
-	"material":  func(k *corev1.Secret) { k.Data[keysecret.Material] = nil },
+	"material":  func(k *corev1.Secret) { put(k, keysecret.Material, nil) },
 	"reason":    func(k *corev1.Secret) { annotate(k, keysecret.ExternalReason, "edited") },
 	"forgotten": func(k *corev1.Secret) {
 		delete(k.Annotations, keysecret.MigratedResources)
@@ -97,9 +97,17 @@ func annotate(o client.Object, name, value string) {
 	o.SetAnnotations(annotations)
 }
 
+// put writes an entry of a Secret, which somebody may have emptied before.
+func put(s *corev1.Secret, entry string, value []byte) {
+	if s.Data == nil {
+		s.Data = map[string][]byte{}
+	}
+	s.Data[entry] = value
+}
+
 // managedEdits are what people do to the managed configuration.
 var managedEdits = map[string]func(s *State, m *corev1.Secret){
-	"garbage": func(_ *State, m *corev1.Secret) { m.Data[config.Configuration] = []byte("{") },
+	"garbage": func(_ *State, m *corev1.Secret) { put(m, config.Configuration, []byte("{")) },
 	"emptied": func(_ *State, m *corev1.Secret) { m.Data = nil },
 	"older": func(s *State, m *corev1.Secret) { // brings back what there was before
 		for _, v := range slices.Backward(s.history.managed) {
