@@ -20,7 +20,7 @@ import (
 
 // Component is an API server, in one or several instances, whose objects are
 // encrypted: what its controllers share. All fields are required but Reports, Verifier,
-// UpdatePlugins and Log.
+// UpdatePlugins, Log and Configs.
 type Component struct {
 	// Name is part of the names of the Secrets, and of the field managers.
 	Name string
@@ -63,6 +63,10 @@ type Component struct {
 
 	Recorder Recorder
 	Log      logr.Logger
+
+	// Configs decodes configurations. All controllers look at the same few, again and
+	// again: one Decoder for all of them spares most of that work.
+	Configs *config.Decoder
 }
 
 func (c *Component) managed() client.ObjectKey {

@@ -42,7 +42,7 @@ func (o *rolloutController) fallBack(ctx context.Context, policy *v1alpha1.Encry
 	case err != nil: // it may be what nobody can read any more; if not, what follows is the same
 		o.Log.Info("The latest revision cannot be read, and nodes make another of it", "revision", latest, "reason", err.Error())
 	default:
-		on, err := config.Decode(cfg)
+		on, err := o.Configs.Decode(cfg)
 		if err != nil {
 			return false, err
 		}

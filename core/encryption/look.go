@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
@@ -93,7 +92,7 @@ func (c *Component) look(ctx context.Context, policy *v1alpha1.EncryptionPolicy)
 	}
 	v := &view{}
 	if deployed != nil {
-		if v.current, err = config.Decode(deployed); err != nil {
+		if v.current, err = c.Configs.Decode(deployed); err != nil {
 			return nil, err
 		}
 		if v.current != nil {
@@ -132,7 +131,7 @@ func (c *Component) recoverable(ctx context.Context) (bool, error) {
 	if err != nil || s == nil {
 		return false, err
 	}
-	on, err := config.Decode(s)
+	on, err := c.Configs.Decode(s)
 	return err == nil && len(on) > 0, nil
 }
 

@@ -79,7 +79,7 @@ func (s *stateController) sync(ctx context.Context, policy *v1alpha1.EncryptionP
 		return nil
 	}
 	if v.phase == state.Pruning && stored != nil {
-		on, err := config.Decode(stored)
+		on, err := s.Configs.Decode(stored)
 		switch _, byRevision := config.ParseRevision(v.deployed.Name); {
 		case err != nil, on.Equal(v.current), on.Equal(v.desired):
 		case byRevision: // it is no revision yet, so it is taken back before anything is dropped
@@ -165,7 +165,7 @@ func (s *stateController) write(ctx context.Context, stored *corev1.Secret, v *v
 func (c *Component) wanted(stored *corev1.Secret, v *view) (*corev1.Secret, error) {
 	var on state.State
 	if stored != nil {
-		on, _ = config.Decode(stored) // one that cannot be decoded is written over
+		on, _ = c.Configs.Decode(stored) // one that cannot be decoded is written over
 	}
 	want, err := config.Encode(withNewestPlugins(v.desired, on), c.managed())
 	if err != nil {
@@ -246,7 +246,7 @@ func (c *Component) refreshed(ctx context.Context, stored *corev1.Secret) (*core
 	if stored == nil || !c.UpdatePlugins {
 		return nil, nil
 	}
-	on, err := config.Decode(stored)
+	on, err := c.Configs.Decode(stored)
 	if err != nil || on == nil {
 		return nil, err
 	}

@@ -261,7 +261,7 @@ func (m *migrationController) writesAlone(ctx context.Context, v *view, gr schem
 		return false, fmt.Errorf("list the configurations that API servers may be started with: %w", err)
 	}
 	for _, s := range configs {
-		on, err := config.Decode(s)
+		on, err := m.Configs.Decode(s)
 		if err != nil {
 			return false, err
 		}

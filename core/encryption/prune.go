@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
@@ -86,7 +85,7 @@ func (p *pruneController) used(ctx context.Context, v *view) ([]state.Key, error
 		configs = append(slices.Clone(configs), managed)
 	}
 	for _, s := range configs {
-		on, err := config.Decode(s)
+		on, err := p.Configs.Decode(s)
 		if err != nil {
 			return nil, err // nobody knows what it uses
 		}

@@ -74,7 +74,7 @@ func (o *rolloutController) sync(ctx context.Context, policy *v1alpha1.Encryptio
 	if err != nil || managed == nil || managed.DeletionTimestamp != nil {
 		return err
 	}
-	if _, err := config.Decode(managed); err != nil {
+	if _, err := o.Configs.Decode(managed); err != nil {
 		return err // API servers could not load it
 	}
 	stored, err := o.revisions(ctx)
@@ -180,11 +180,11 @@ func (o *rolloutController) cut(ctx context.Context, managed *corev1.Secret, num
 // firstSafe returns the first of the revisions that nodes may load.
 func (o *rolloutController) firstSafe(ctx context.Context, policy *v1alpha1.EncryptionPolicy, stored []storedRevision) (int64, error) {
 	last := stored[len(stored)-1]
-	safe, err := firstThat(stored, compatible)
+	safe, err := o.firstThat(stored, compatible)
 	if err != nil {
 		return 0, err
 	}
-	alike, err := firstThat(stored, writesAlike)
+	alike, err := o.firstThat(stored, writesAlike)
 	if err != nil || alike <= safe {
 		return safe, err
 	}
@@ -197,15 +197,15 @@ func (o *rolloutController) firstSafe(ctx context.Context, policy *v1alpha1.Encr
 
 // firstThat returns the first of the revisions from which on all get along with the
 // last.
-func firstThat(stored []storedRevision, fits func(a, last state.State) bool) (int64, error) {
+func (o *rolloutController) firstThat(stored []storedRevision, fits func(a, last state.State) bool) (int64, error) {
 	last := stored[len(stored)-1]
-	want, err := config.Decode(last.secret)
+	want, err := o.Configs.Decode(last.secret)
 	if err != nil {
 		return 0, err
 	}
 	safe := last.number
 	for _, r := range slices.Backward(stored[:len(stored)-1]) {
-		on, err := config.Decode(r.secret)
+		on, err := o.Configs.Decode(r.secret)
 		if err != nil || !fits(on, want) {
 			break
 		}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/encryption"
+	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/deployer"
 	"github.com/seedbed-sim/seedbed/core/encryption/migration"
 	"github.com/seedbed-sim/seedbed/core/encryption/nodestate"
@@ -75,7 +76,7 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 		Name: Component, Namespace: Namespace, References: References, Provider: provider, Deployer: s.union(env, s.deployer(env, nodes)),
 		Live: observed, Cached: env.Cache, Clock: env.Clock, Entropy: s.learnEntropy(env.Entropy), Epoch: elector.Epoch,
 		Recorder: recorder{s, env}, Log: s.logOf(env), UpdatePlugins: s.config.UpdatePlugins,
-		Reports: &nodestate.Reports{Live: env.Kube, Nodes: nodes},
+		Reports: &nodestate.Reports{Live: env.Kube, Nodes: nodes}, Configs: &config.Decoder{},
 	}
 	migrator := migration.New(migration.Config{Live: env.Kube, Kinds: served{s}, Clock: env.Clock, Log: s.logOf(env)})
 	group := env.Clock.NewGroup(ctx)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/core/kube"
 )
@@ -105,6 +106,8 @@ type Agent struct {
 	ready    time.Time
 	readyPod string
 
+	configs config.Decoder
+
 	// server is what was last read from the manifest of the API server, serverRaw its
 	// text.
 	server    *corev1.Pod
@@ -163,6 +166,12 @@ type sight struct {
 
 	// pod is that of the API server; nil if the API shows none.
 	pod *corev1.Pod
+}
+
+// revision is one that a node is to load.
+type revision struct {
+	*corev1.Secret
+	on state.State // what is in it
 }
 
 // running is the revision of a Pod, if it is ready.
@@ -258,7 +267,7 @@ func (a *Agent) look(ctx context.Context) (*sight, error) {
 
 // wanted returns the revision that the node is to load; nil if there is none yet. One
 // that is not safe is refused.
-func (a *Agent) wanted(ctx context.Context, s *sight) (*corev1.Secret, error) {
+func (a *Agent) wanted(ctx context.Context, s *sight) (*revision, error) {
 	latest, safe := s.policy.Status.LatestRevision, s.policy.Status.MinSafeRevision
 	switch {
 	case latest == 0:
@@ -275,12 +284,14 @@ func (a *Agent) wanted(ctx context.Context, s *sight) (*corev1.Secret, error) {
 			return nil, fmt.Errorf("get Secret %s: %w", name, err)
 		}
 	}
-	if on, err := config.Decode(cfg); err != nil {
+	on, err := a.configs.Decode(cfg)
+	if err != nil {
 		return nil, err
-	} else if len(on) == 0 {
+	}
+	if len(on) == 0 {
 		return nil, fmt.Errorf("load Secret %s: %w", name, errHollow)
 	}
-	return cfg, nil
+	return &revision{cfg, on}, nil
 }
 
 // folder is that of a revision.

@@ -26,19 +26,15 @@ const LoadsAnnotation = "encryption.seedbed.dev/loads"
 
 // plugins returns the keys whose plugins have to be well for a configuration to be
 // loaded, and whether there are others, which need not be.
-func (s *sight) plugins(cfg *corev1.Secret) (needed []uint64, excused bool, err error) {
-	keys, err := sidecar.Keys(cfg)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, id := range keys {
+func (s *sight) plugins(cfg *revision) (needed []uint64, excused bool) {
+	for _, id := range sidecar.Keys(cfg.on) {
 		if slices.Contains(s.policy.Status.GivenUpKeys, int64(id)) {
 			excused = true
 			continue
 		}
 		needed = append(needed, id)
 	}
-	return needed, excused, nil
+	return needed, excused
 }
 
 // misled are the probes of the API server that ask for its plugins and should not, or

@@ -48,23 +48,17 @@ func (a *Agent) writeCopy(ctx context.Context, revision int64, cfg *corev1.Secre
 // revision needs are well before the file changes; those that it does not need stay
 // for a while after it was loaded. Only to let an API server look at the file at all
 // it is restarted, when it is the node's turn.
-func (a *Agent) byReload(ctx context.Context, s *sight, cfg *corev1.Secret) (time.Duration, error) {
-	keys, err := sidecar.Keys(cfg)
-	if err != nil {
-		return 0, err
-	}
+func (a *Agent) byReload(ctx context.Context, s *sight, cfg *revision) (time.Duration, error) {
+	keys := sidecar.Keys(cfg.on)
 	if err := a.writePlugins(ctx, cfg, keys); err != nil {
 		return 0, err
 	}
-	needed, excused, err := s.plugins(cfg)
-	if err != nil {
-		return 0, err
-	}
+	needed, excused := s.plugins(cfg)
 	if up, err := a.cfg.PluginsUp(ctx, needed); err != nil || !up {
 		return Poll, err
 	}
 	latest := s.policy.Status.LatestRevision
-	if err := a.writeCopy(ctx, latest, cfg); err != nil {
+	if err := a.writeCopy(ctx, latest, cfg.Secret); err != nil {
 		return 0, err
 	}
 	if _, err := a.replace(ctx, a.reloadFile(), cfg.Data[config.Configuration]); err != nil {
@@ -103,7 +97,7 @@ func (a *Agent) byReload(ctx context.Context, s *sight, cfg *corev1.Secret) (tim
 	if err := a.forget(ctx, min(s.policy.Status.MinSafeRevision, latest)); err != nil {
 		return 0, err
 	}
-	return a.cleanPlugins(ctx, cfg, keys)
+	return a.cleanPlugins(ctx, cfg.Secret, keys)
 }
 
 // hasLoaded reports whether the API server says that it has loaded the configuration of
@@ -131,8 +125,8 @@ func (a *Agent) restart(ctx context.Context, m *manifest, revision int64, err er
 
 // writePlugins lets the kubelet run the plugin of each key in a Pod of its own, so that
 // one that comes or goes leaves the others alone.
-func (a *Agent) writePlugins(ctx context.Context, cfg *corev1.Secret, keys []uint64) error {
-	files, err := sidecar.Files(cfg)
+func (a *Agent) writePlugins(ctx context.Context, cfg *revision, keys []uint64) error {
+	files, err := sidecar.Files(cfg.Secret, cfg.on)
 	if err != nil {
 		return err
 	}
@@ -153,7 +147,7 @@ func (a *Agent) writePlugins(ctx context.Context, cfg *corev1.Secret, keys []uin
 				return err
 			}
 		}
-		spec, version, err := sidecar.Alone(cfg, id, sidecar.Options{HostSockets: a.cfg.Sockets, HostData: data})
+		spec, version, err := sidecar.Alone(cfg.on, id, sidecar.Options{HostSockets: a.cfg.Sockets, HostData: data})
 		if err != nil {
 			return err
 		}

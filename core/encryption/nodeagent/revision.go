@@ -7,20 +7,15 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/sidecar"
 )
 
 // byRevision lets the API server load a revision from files of its own, by a restart,
 // when it is the node's turn.
-func (a *Agent) byRevision(ctx context.Context, s *sight, cfg *corev1.Secret) (time.Duration, error) {
+func (a *Agent) byRevision(ctx context.Context, s *sight, cfg *revision) (time.Duration, error) {
 	latest, safe := s.policy.Status.LatestRevision, s.policy.Status.MinSafeRevision
-	needed, excused, err := s.plugins(cfg)
-	if err != nil {
-		return 0, err
-	}
+	needed, excused := s.plugins(cfg)
 	if s.onDisk == latest {
 		return a.settle(ctx, s, cfg, needed, excused)
 	}
@@ -41,19 +36,19 @@ func (a *Agent) byRevision(ctx context.Context, s *sight, cfg *corev1.Secret) (t
 	m.label(latest)
 	m.excuse(a.cfg.Container, excused)
 	m.gate(a.cfg.GateImage, gateRevision(latest))
-	if err := sidecar.Render(&m.pod.Spec, cfg, sidecar.Options{Containers: []string{a.cfg.Container}, HostSockets: a.cfg.Sockets, HostData: folder}); err != nil {
+	if err := sidecar.Render(&m.pod.Spec, cfg.on, sidecar.Options{Containers: []string{a.cfg.Container}, HostSockets: a.cfg.Sockets, HostData: folder}); err != nil {
 		return 0, err
 	}
 	if err := a.drop(ctx, func(owner string) bool { return strings.HasPrefix(owner, pluginOwner) }); err != nil {
 		return 0, err // of the time of reload: two of a plugin would fight for its socket
 	}
-	_, err = a.writeManifest(ctx, m)
+	_, err := a.writeManifest(ctx, m)
 	return Poll, err
 }
 
 // settle looks after an API server that has the latest revision on its disk, until it
 // has run it for a while.
-func (a *Agent) settle(ctx context.Context, s *sight, cfg *corev1.Secret, needed []uint64, excused bool) (time.Duration, error) {
+func (a *Agent) settle(ctx context.Context, s *sight, cfg *revision, needed []uint64, excused bool) (time.Duration, error) {
 	latest := s.policy.Status.LatestRevision
 	if err := a.writeRevision(ctx, latest, cfg); err != nil { // should somebody have changed it
 		return 0, err
@@ -82,21 +77,21 @@ func (a *Agent) settle(ctx context.Context, s *sight, cfg *corev1.Secret, needed
 }
 
 // writeRevision writes the files of a revision.
-func (a *Agent) writeRevision(ctx context.Context, revision int64, cfg *corev1.Secret) error {
-	files, err := sidecar.Files(cfg)
+func (a *Agent) writeRevision(ctx context.Context, number int64, cfg *revision) error {
+	files, err := sidecar.Files(cfg.Secret, cfg.on)
 	if err != nil {
 		return err
 	}
-	whole, err := copied(cfg)
+	whole, err := copied(cfg.Secret)
 	if err != nil {
 		return err
 	}
 	files = append(files, sidecar.File{Path: copyFile, Data: whole}, sidecar.File{Path: configFile, Data: cfg.Data[config.Configuration]})
 	names := make([]string, len(files))
 	for i := range files {
-		names[i] = path.Join(a.folder(revision), files[i].Path)
+		names[i] = path.Join(a.folder(number), files[i].Path)
 	}
-	if err := a.remember(ctx, strconv.FormatInt(revision, 10), names); err != nil {
+	if err := a.remember(ctx, strconv.FormatInt(number, 10), names); err != nil {
 		return err
 	}
 	for i := range files {

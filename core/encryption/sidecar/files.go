@@ -5,6 +5,8 @@ import (
 	"path"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/state"
 )
 
 // File is one that a plugin refers to. Its content is secret.
@@ -15,12 +17,9 @@ type File struct {
 }
 
 // Files returns what the plugins of a configuration refer to, where [Render] lets
-// them look for it, in the order of the plugins.
-func Files(cfg *corev1.Secret) ([]File, error) {
-	keys, err := kmsKeys(cfg)
-	if err != nil {
-		return nil, err
-	}
+// them look for it, in the order of the plugins. On is what is in cfg.
+func Files(cfg *corev1.Secret, on state.State) ([]File, error) {
+	keys := kmsKeys(on)
 	var files []File
 	for i := range keys {
 		p, err := newPlugin(&keys[i])

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 )
 
@@ -53,11 +52,8 @@ var (
 
 // Render writes the plugins of the KMS keys of a configuration into spec, the newest
 // first, in place of those that are there.
-func Render(spec *corev1.PodSpec, cfg *corev1.Secret, o Options) error {
-	keys, err := kmsKeys(cfg)
-	if err != nil {
-		return err
-	}
+func Render(spec *corev1.PodSpec, on state.State, o Options) error {
+	keys := kmsKeys(on)
 	next := spec.DeepCopy()
 	Strip(next)
 	var plugins []corev1.Container
@@ -83,25 +79,19 @@ func Render(spec *corev1.PodSpec, cfg *corev1.Secret, o Options) error {
 }
 
 // Keys returns the ids of the KMS keys of a configuration, the newest first.
-func Keys(cfg *corev1.Secret) ([]uint64, error) {
-	keys, err := kmsKeys(cfg)
-	if err != nil {
-		return nil, err
-	}
+func Keys(on state.State) []uint64 {
+	keys := kmsKeys(on)
 	ids := make([]uint64, len(keys))
 	for i := range keys {
 		ids[i] = keys[i].ID
 	}
-	return ids, nil
+	return ids
 }
 
 // Alone returns the spec of a Pod that runs the plugin of one key and nothing else, on
 // the node's network, and the version of how it is run.
-func Alone(cfg *corev1.Secret, id uint64, o Options) (spec *corev1.PodSpec, version int64, err error) {
-	keys, err := kmsKeys(cfg)
-	if err != nil {
-		return nil, 0, err
-	}
+func Alone(on state.State, id uint64, o Options) (spec *corev1.PodSpec, version int64, err error) {
+	keys := kmsKeys(on)
 	i := slices.IndexFunc(keys, func(k state.Key) bool { return k.ID == id })
 	if i < 0 {
 		return nil, 0, fmt.Errorf("render key %d: %w", id, ErrNoPlugin)
@@ -120,12 +110,8 @@ func Alone(cfg *corev1.Secret, id uint64, o Options) (spec *corev1.PodSpec, vers
 }
 
 // kmsKeys returns the KMS keys of a configuration, the newest first.
-func kmsKeys(cfg *corev1.Secret) ([]state.Key, error) {
-	s, err := config.Decode(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(s.ReadKeys(), func(k state.Key) bool { return k.Mode != state.KMS }), nil
+func kmsKeys(on state.State) []state.Key {
+	return slices.DeleteFunc(on.ReadKeys(), func(k state.Key) bool { return k.Mode != state.KMS })
 }
 
 // Strip takes all plugins out of spec.

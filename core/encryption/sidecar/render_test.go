@@ -59,6 +59,16 @@ func pod() *corev1.PodSpec {
 	}
 }
 
+// on is what is in a configuration.
+func on(t *testing.T, cfg *corev1.Secret) state.State {
+	t.Helper()
+	s, err := config.Decode(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 var options = sidecar.Options{Containers: []string{"kube-apiserver"}, HostSockets: "/run/kms", HostData: "/etc/enc/rev-3"}
 
 // brief writes what is in a Pod.
@@ -83,7 +93,7 @@ func brief(spec *corev1.PodSpec) string {
 func TestRender(t *testing.T) {
 	spec := pod()
 	for range 2 {
-		if err := sidecar.Render(spec, cfg(t, 1, 10, 3), options); err != nil {
+		if err := sidecar.Render(spec, on(t, cfg(t, 1, 10, 3)), options); err != nil {
 			t.Fatal(err)
 		}
 		want := "kms-plugin-10[kms-plugin-socket kms-plugin-data-10], kms-plugin-3[kms-plugin-socket kms-plugin-data-3], kms-plugin-1[kms-plugin-socket kms-plugin-data-1], " +
@@ -111,13 +121,13 @@ func TestRender(t *testing.T) {
 		t.Errorf("the container is %+v", p)
 	}
 
-	if err := sidecar.Render(spec, cfg(t, 3), options); err != nil {
+	if err := sidecar.Render(spec, on(t, cfg(t, 3)), options); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := brief(spec), "kms-plugin-3[kms-plugin-socket kms-plugin-data-3], kms-plugin-wait[], kube-apiserver[certs kms-plugin-socket], other[], certs, kms-plugin-data-3, kms-plugin-socket"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if err := sidecar.Render(spec, cfg(t), options); err != nil {
+	if err := sidecar.Render(spec, on(t, cfg(t)), options); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(pod(), spec, cmp.Transformer("nil", func(s []corev1.VolumeMount) string { return fmt.Sprint(s) })); d != "" {
@@ -128,7 +138,7 @@ func TestRender(t *testing.T) {
 // TestFromASecret mounts entries of the configuration's Secret.
 func TestFromASecret(t *testing.T) {
 	spec := pod()
-	if err := sidecar.Render(spec, cfg(t, 4), sidecar.Options{Secret: "c"}); err != nil {
+	if err := sidecar.Render(spec, on(t, cfg(t, 4)), sidecar.Options{Secret: "c"}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -146,7 +156,7 @@ func TestFromASecret(t *testing.T) {
 
 // TestFiles are where the Pod has them mounted.
 func TestFiles(t *testing.T) {
-	files, err := sidecar.Files(cfg(t, 4, 3))
+	files, err := sidecar.Files(cfg(t, 4, 3), on(t, cfg(t, 4, 3)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +185,7 @@ func TestWhatIsMissing(t *testing.T) {
 	} {
 		spec, broken := pod(), cfg(t, 4, 3)
 		delete(broken.Data, c.entry)
-		if err := sidecar.Render(spec, broken, options); !errors.Is(err, c.is) || err.Error() != c.want {
+		if err := sidecar.Render(spec, on(t, broken), options); !errors.Is(err, c.is) || err.Error() != c.want {
 			t.Errorf("without %s: error %v, want %s", c.entry, err, c.want)
 		}
 		if d := cmp.Diff(pod(), spec); d != "" {
@@ -184,7 +194,7 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 	o := options
 	o.Containers = []string{"nobody"}
-	if err := sidecar.Render(pod(), cfg(t, 1), o); err == nil {
+	if err := sidecar.Render(pod(), on(t, cfg(t, 1)), o); err == nil {
 		t.Error("mounted in a container that is not there")
 	}
 }
