@@ -47,7 +47,7 @@ type EncryptionNodeStatus struct {
 	// Server is the process.
 	//
 	// +optional
-	Server ServerProcess `json:"server,omitempty"`
+	Server ServerProcess `json:"server,omitzero"`
 
 	// Plugins are the KMS plugins, by the ids of our keys.
 	//
