@@ -31,19 +31,31 @@ type Failure struct {
 // choices of one run, so that it alone repeats the run.
 type ReplayFile struct {
 	sim.Replay
-	Property string         `json:"property,omitempty"`
-	Making   *Making        `json:"making,omitempty"`
-	Scenario ReplayScenario `json:"scenario"`
+	Property string    `json:"property,omitempty"`
+	Making   *Making   `json:"making,omitempty"`
+	Scenario SavedFile `json:"scenario"`
 }
 
-// ReplayScenario is the scenario inside a replay file.
-type ReplayScenario struct {
+// SavedFile is a scenario file with all that it reads, in a form that can be kept or sent.
+type SavedFile struct {
 	Path string `json:"path"`
 	Text string `json:"text"`
 
 	// CRDs are the definitions that the scenario reads from files, by what it calls
 	// the file or folder.
 	CRDs map[string][]*apiextensions.CustomResourceDefinition `json:"crds,omitempty"`
+}
+
+// Save returns the file with all that it reads.
+func (f *File) Save() SavedFile { return SavedFile{Path: f.Path, Text: string(f.Text), CRDs: f.crds} }
+
+// Restore reads a saved file. The error is of type [Problems].
+func (r *Registry) Restore(s SavedFile) (*File, error) {
+	file, problems := r.parse(s.Path, []byte(s.Text), savedFiles{crds: s.CRDs})
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return file, nil
 }
 
 // Investigate repeats a run that violated a property, shrinks its history within
@@ -97,9 +109,7 @@ func addScenario(path string, o *Outcome) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := ReplayFile{Replay: *replay, Property: o.Property, Scenario: ReplayScenario{
-		Path: o.File.Path, Text: string(o.File.Text), CRDs: o.File.crds,
-	}}
+	file := ReplayFile{Replay: *replay, Property: o.Property, Scenario: o.File.Save()}
 	if o.making != nil {
 		file.Making = &o.making.Making
 	}
@@ -138,8 +148,8 @@ func (r *Registry) Replay(path string) (*Failure, error) {
 	case replay.Version != sim.ReplayVersion:
 		return nil, fmt.Errorf("%s has version %d of the replay format; this program reads version %d", path, replay.Version, sim.ReplayVersion)
 	}
-	file, problems := r.parse(replay.Scenario.Path, []byte(replay.Scenario.Text), savedFiles{crds: replay.Scenario.CRDs})
-	if err := problems.Err(); err != nil {
+	file, err := r.Restore(replay.Scenario)
+	if err != nil {
 		return nil, fmt.Errorf("the scenario inside %s is not valid:\n%w", path, err)
 	}
 	var w *World

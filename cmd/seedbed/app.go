@@ -21,6 +21,7 @@ const (
 	exitViolated    = 1
 	exitBadInput    = 2
 	exitEngine      = 3
+	exitFailed      = 4 // of a Pod of cluster-explore: another may do better
 	exitInterrupted = 130
 )
 
@@ -32,7 +33,8 @@ type app struct {
 	out, err io.Writer
 	terminal bool // err is a terminal: progress may be shown
 	colour   bool
-	up       func() // called when a cluster is served; may be nil
+	up       func()                   // called when a cluster is served; may be nil
+	env      func(name string) string // reads the environment; nil: that of the process
 }
 
 // exit ends the command with a code. What there is to say has been said, unless
@@ -116,7 +118,7 @@ func (a *app) command() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
-	root.AddCommand(a.runCommand(), a.exploreCommand(), a.replayCommand(), a.reportCommand(), a.checkCommand(), a.listCommand(), a.fidelityCommand(), a.schemaCommand(), a.versionCommand(),
+	root.AddCommand(a.runCommand(), a.exploreCommand(), a.clusterExploreCommand(), a.replayCommand(), a.reportCommand(), a.checkCommand(), a.listCommand(), a.fidelityCommand(), a.schemaCommand(), a.versionCommand(),
 		a.serveCommand(), a.ctlCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetOut(a.out)

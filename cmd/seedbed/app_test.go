@@ -63,8 +63,8 @@ func TestMistakesOnTheCommandLineGetOneClearLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"rn"}, `seedbed: "rn" is not a command of seedbed; did you mean "run"? The commands are check, completion, ctl, explore, fidelity, list, replay, report, run, schema, serve, version.`},
-		{[]string{"banana"}, `seedbed: "banana" is not a command of seedbed. The commands are check, completion, ctl, explore, fidelity, list, replay, report, run, schema, serve, version.`},
+		{[]string{"rn"}, `seedbed: "rn" is not a command of seedbed; did you mean "run"? The commands are check, cluster-explore, completion, ctl, explore, fidelity, list, replay, report, run, schema, serve, version.`},
+		{[]string{"banana"}, `seedbed: "banana" is not a command of seedbed. The commands are check, cluster-explore, completion, ctl, explore, fidelity, list, replay, report, run, schema, serve, version.`},
 		{[]string{"run", "--sed", "3"}, `seedbed: seedbed run has no flag --sed; did you mean "--seed"? The flags are --first-seed, --help, --junit, --output, --replays, --seed, --seeds, --shrink, --story, --trace, --verbose, --verify, --workers.`},
 		{[]string{"run", "--seeds", "many"}, `seedbed: --seeds does not take "many": number of seeds to run of each scenario, 1 or more (default: what each scenario says)`},
 		{[]string{"run", "--seeds", "0"}, `seedbed: --seeds 0: write how many seeds to run, 1 or more`},

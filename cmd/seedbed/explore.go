@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/sim"
@@ -72,19 +73,28 @@ itself failed; 130 interrupted.
 			return a.explore(cmd.Context(), &f, plan, paths)
 		},
 	}
-	flags := cmd.Flags()
+	f.search(cmd.Flags())
+	f.results(cmd.Flags())
+	cmd.Flags().IntVar(&f.workers, "workers", 0, "number of runs side by side, 1 or more (default: one per processor); results do not depend on it")
+	cmd.Flags().StringVar(&f.shard, "shard", "1/1", "make only part i of n of the runs, such as 2/5")
+	a.completeExplore(cmd)
+	return cmd
+}
+
+// search are the flags that say what is searched for, and how.
+func (f *exploreFlags) search(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.time, "for", 0, "explore for this long, such as 60s (default: 60s, unless --seeds is given)")
 	flags.IntVar(&f.seeds, "seeds", 0, "number of seeds to run of each scenario, 1 or more")
 	flags.Uint64Var(&f.first, "first-seed", 0, "the first seed to run, a whole number from 0")
 	flags.StringVar(&f.strategy, "strategy", "mix", "strategies and searches separated by commas; each seed picks one of the strategies")
 	flags.StringVar(&f.faults, "faults", "", "a profile, or kinds of fault separated by commas, in place of the scenarios' own faults")
-	flags.IntVar(&f.workers, "workers", 0, "number of runs side by side, 1 or more (default: one per processor); results do not depend on it")
-	flags.StringVar(&f.shard, "shard", "1/1", "make only part i of n of the runs, such as 2/5")
 	flags.DurationVar(&f.shrink, "shrink", 20*time.Second, "time for making each failing history small, such as 20s; 0s leaves it as found")
+}
+
+// results are the flags that say where to keep what was found.
+func (f *exploreFlags) results(flags *pflag.FlagSet) {
 	flags.StringVar(&f.replays, "replays", defaultReplays, "folder for the replay files and pictures of failing runs")
 	flags.StringVar(&f.saveTo, "save-to", "", "keep the replay files of failing runs in this folder as well")
-	a.completeExplore(cmd)
-	return cmd
 }
 
 func (a *app) completeExplore(cmd *cobra.Command) {
@@ -143,9 +153,11 @@ func (f *exploreFlags) plan(cmd *cobra.Command) (p scenarios.Exploration, err er
 		}
 		return p, badInput("--strategy: %v%s The strategies are %s; swarm+ may stand before each.", unknown, orStop(hint), strings.Join(explore.Names(), ", "))
 	}
-	shard, err := parseShard(f.shard)
-	if err != nil {
-		return p, err
+	shard := explore.Shard{Count: 1}
+	if f.shard != "" {
+		if shard, err = parseShard(f.shard); err != nil {
+			return p, err
+		}
 	}
 	return scenarios.Exploration{
 		Seeds: explore.Seeds{First: f.first, Count: uint64(f.seeds), Shard: shard}, For: f.time,
@@ -176,22 +188,31 @@ func (a *app) explore(ctx context.Context, f *exploreFlags, plan scenarios.Explo
 	style := scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files)}
 	fmt.Fprint(a.out, style.Exploring(plan.Search, plan.Faults))
 	line := newLiveLine(a.err, a.terminal)
-	plan.Progress = line.show
+	plan.Progress = func(e *scenarios.Explored) { line.show(e.Progress()) }
 	explored, err := a.registry.Explore(ctx, plan)
 	line.clear()
 	if err != nil {
 		return badInput("%v", err)
 	}
-	if _, err := fmt.Fprint(a.out, style.Explored(explored)); err != nil {
-		return badInput("write the output: %v", err)
-	}
-	if slices.ContainsFunc(plan.Search.Strategies, func(s explore.Strategy) bool { return strings.Contains(s.Name, "pct") }) && len(explored.Files) == 1 {
-		fmt.Fprint(a.out, scenarios.Wrap("  bound                ", explore.Bound(explored.Files[0].Survey)))
+	if err := a.printExplored(explored, plan.Search, style); err != nil {
+		return err
 	}
 	if ctx.Err() != nil {
 		return &exit{exitInterrupted, fmt.Sprintf("interrupted after %s", scenarios.Count(explored.Runs, "run"))}
 	}
 	return a.findings(explored, f, style)
+}
+
+// printExplored tells what was exercised, and how hard it was looked.
+func (a *app) printExplored(explored *scenarios.Explored, search explore.Selection, style scenarios.Style) error {
+	text := style.Explored(explored)
+	if slices.ContainsFunc(search.Strategies, func(s explore.Strategy) bool { return strings.Contains(s.Name, "pct") }) && len(explored.Files) == 1 {
+		text += scenarios.Wrap("  bound                ", explore.Bound(explored.Files[0].Survey))
+	}
+	if _, err := fmt.Fprint(a.out, text); err != nil {
+		return badInput("write the output: %v", err)
+	}
+	return nil
 }
 
 // findings shrinks and tells what was found.
@@ -279,7 +300,7 @@ func newLiveLine(out io.Writer, terminal bool) *liveLine {
 	return &liveLine{out: out, terminal: terminal, last: time.Now()}
 }
 
-func (l *liveLine) show(e *scenarios.Explored) {
+func (l *liveLine) show(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	every, form := plainEvery, "%s\n"
@@ -288,7 +309,7 @@ func (l *liveLine) show(e *scenarios.Explored) {
 	}
 	if now := time.Now(); now.Sub(l.last) >= every {
 		l.last, l.visible = now, l.terminal
-		fmt.Fprintf(l.out, form, e.Progress())
+		fmt.Fprintf(l.out, form, text)
 	}
 }
 

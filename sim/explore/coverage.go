@@ -124,6 +124,9 @@ func writes(verb string) bool {
 type Map struct {
 	edges  edges
 	states map[uint64]struct{}
+
+	// below, if not zero, is the hash from which on states were left out.
+	below uint64
 }
 
 // NewMap returns an empty one.
@@ -150,6 +153,3 @@ func (m *Map) Edges() int {
 	}
 	return n
 }
-
-// States is how many distinct states were seen.
-func (m *Map) States() int { return len(m.states) }
