@@ -38,6 +38,7 @@ type ExploredBad struct {
 	Seed     uint64 `json:"seed"`
 	Result   Result `json:"result"`
 	Property string `json:"property,omitempty"`
+	Found    string `json:"found,omitempty"`
 	Search   string `json:"search"`
 	Error    string `json:"error,omitempty"`
 }
@@ -54,7 +55,7 @@ func (e *Explored) Part() (*ExploredPart, error) {
 			p.Late = &f.Late.Seed
 		}
 		if b := f.Bad; b != nil {
-			p.Bad = &ExploredBad{Seed: b.Seed, Result: b.Result, Property: b.Property}
+			p.Bad = &ExploredBad{Seed: b.Seed, Result: b.Result, Property: b.Property, Found: b.Found}
 			if b.making != nil {
 				p.Bad.Search = b.making.Search
 			}
@@ -129,7 +130,7 @@ func (f *ExploredFile) merge(p *ExploredPartFile, first bool) error {
 		f.Late = &Outcome{File: f.File, Seed: *p.Late, Result: Violated, Property: StoryCompletes}
 	}
 	if b := p.Bad; b != nil && (f.Bad == nil || b.Seed < f.Bad.Seed) {
-		f.Bad = &Outcome{File: f.File, Seed: b.Seed, Result: b.Result, Property: b.Property, making: &making{Making: Making{Search: b.Search}}}
+		f.Bad = &Outcome{File: f.File, Seed: b.Seed, Result: b.Result, Property: b.Property, Found: b.Found, making: &making{Making: Making{Search: b.Search}}}
 		if b.Error != "" {
 			f.Bad.Err = errors.New(b.Error)
 		}

@@ -198,6 +198,10 @@ func (a *app) clusterExplore(ctx context.Context, f *clusterFlags, plan scenario
 	if f.dryRun {
 		return a.printObjects(job)
 	}
+	junit, err := openJUnit(f.junit)
+	if err != nil {
+		return err
+	}
 	if err := job.Apply(ctx, kube); err != nil {
 		return badInput("%v", err)
 	}
@@ -207,7 +211,7 @@ func (a *app) clusterExplore(ctx context.Context, f *clusterFlags, plan scenario
 	if err := a.follow(ctx, kube, job); err != nil {
 		return err
 	}
-	return a.gather(ctx, &search{f, job, files, plan.Search}, kube, style)
+	return a.gather(ctx, &search{f, job, files, plan.Search, junit}, kube, style)
 }
 
 // printObjects prints the manifests of a Job.
@@ -263,6 +267,7 @@ type search struct {
 	job       *indexedjob.Job
 	files     []*scenarios.File
 	selection explore.Selection
+	junit     *os.File // nil: none is wanted
 }
 
 // gather tells what all parts have found, and keeps the replay files.
@@ -294,8 +299,9 @@ func (a *app) gather(ctx context.Context, s *search, kube client.Client, style s
 	if err := a.printExplored(explored, s.selection, style); err != nil {
 		return err
 	}
-	code, err := a.clusterFindings(explored, found, s.flags)
-	if err != nil {
+	texts := map[string]string{}
+	code, err := a.clusterFindings(explored, found, s.flags, texts)
+	if err = errors.Join(err, a.machines(explored, s.junit, texts)); err != nil {
 		return err
 	}
 	if len(missing) > 0 {
@@ -315,7 +321,7 @@ func (a *app) gather(ctx context.Context, s *search, kube client.Client, style s
 
 // clusterFindings tells the run that decides against each file, as the part that has
 // found it has told it, and keeps what belongs to it.
-func (a *app) clusterFindings(explored *scenarios.Explored, found []*clusterResult, f *clusterFlags) (code int, err error) {
+func (a *app) clusterFindings(explored *scenarios.Explored, found []*clusterResult, f *clusterFlags, texts map[string]string) (code int, err error) {
 	for _, file := range explored.Files {
 		switch {
 		case file.Bad == nil:
@@ -335,7 +341,8 @@ func (a *app) clusterFindings(explored *scenarios.Explored, found []*clusterResu
 			return code, &exit{exitEngine, fmt.Sprintf("the story of %s, seed %d, has not come back", name, file.Bad.Seed)}
 		}
 		finding := found[i].Findings[name]
-		fmt.Fprint(a.out, strings.ReplaceAll(finding.Text, folderMark, filepath.Clean(f.replays)))
+		texts[name] = strings.ReplaceAll(finding.Text, folderMark, filepath.Clean(f.replays))
+		fmt.Fprint(a.out, texts[name])
 		if err := finding.write(f.replays); err != nil {
 			return code, badInput("--replays: %v", err)
 		}

@@ -33,6 +33,7 @@ type exploreFlags struct {
 	shrink   time.Duration
 	replays  string
 	saveTo   string
+	junit    string
 }
 
 func (a *app) exploreCommand() *cobra.Command {
@@ -95,6 +96,7 @@ func (f *exploreFlags) search(flags *pflag.FlagSet) {
 func (f *exploreFlags) results(flags *pflag.FlagSet) {
 	flags.StringVar(&f.replays, "replays", defaultReplays, "folder for the replay files and pictures of failing runs")
 	flags.StringVar(&f.saveTo, "save-to", "", "keep the replay files of failing runs in this folder as well")
+	flags.StringVar(&f.junit, "junit", "", "write a JUnit report to this file")
 }
 
 func (a *app) completeExplore(cmd *cobra.Command) {
@@ -185,6 +187,10 @@ func (a *app) explore(ctx context.Context, f *exploreFlags, plan scenarios.Explo
 		}
 	}
 	plan.Files = files
+	junit, err := openJUnit(f.junit)
+	if err != nil {
+		return err
+	}
 	style := scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files)}
 	fmt.Fprint(a.out, style.Exploring(plan.Search, plan.Faults))
 	line := newLiveLine(a.err, a.terminal)
@@ -198,9 +204,29 @@ func (a *app) explore(ctx context.Context, f *exploreFlags, plan scenarios.Explo
 		return err
 	}
 	if ctx.Err() != nil {
+		if err := a.machines(explored, junit, nil); err != nil {
+			return err
+		}
 		return &exit{exitInterrupted, fmt.Sprintf("interrupted after %s", scenarios.Count(explored.Runs, "run"))}
 	}
-	return a.findings(explored, f, style)
+	texts := map[string]string{}
+	told := a.findings(explored, f, style, texts)
+	if err := a.machines(explored, junit, texts); err != nil {
+		return err
+	}
+	return told
+}
+
+// machines tells programs what was found: JUnit's, if a report is wanted, and GitHub's.
+func (a *app) machines(explored *scenarios.Explored, junit *os.File, texts map[string]string) error {
+	verdicts := make([]scenarios.Verdict, len(explored.Files))
+	for i, f := range explored.Files {
+		verdicts[i] = f.Verdict()
+	}
+	if err := writeJUnit(junit, verdicts, texts); err != nil {
+		return err
+	}
+	return a.annotate(verdicts)
 }
 
 // printExplored tells what was exercised, and how hard it was looked.
@@ -215,14 +241,15 @@ func (a *app) printExplored(explored *scenarios.Explored, search explore.Selecti
 	return nil
 }
 
-// findings shrinks and tells what was found.
-func (a *app) findings(explored *scenarios.Explored, f *exploreFlags, style scenarios.Style) error {
+// findings shrinks and tells what was found; the stories come into texts as well, by
+// scenario.
+func (a *app) findings(explored *scenarios.Explored, f *exploreFlags, style scenarios.Style, texts map[string]string) error {
 	code := exitOK
 	for _, file := range explored.Files {
 		switch {
 		case file.Bad == nil:
 		case file.Bad.Result == scenarios.Violated:
-			found, err := a.finding(file, f, style)
+			found, err := a.finding(file, f, style, texts)
 			code = max(code, found)
 			if err != nil {
 				return err
@@ -240,7 +267,7 @@ func (a *app) findings(explored *scenarios.Explored, f *exploreFlags, style scen
 }
 
 // finding shrinks and tells one failing run, and keeps its replay file.
-func (a *app) finding(file *scenarios.ExploredFile, f *exploreFlags, style scenarios.Style) (code int, err error) {
+func (a *app) finding(file *scenarios.ExploredFile, f *exploreFlags, style scenarios.Style, texts map[string]string) (code int, err error) {
 	defer recovered(runName(file.File, file.Bad.Seed), &err)
 	budget := sim.Budget{Runs: 2000, Time: f.shrink}
 	if f.shrink == 0 {
@@ -258,6 +285,7 @@ func (a *app) finding(file *scenarios.ExploredFile, f *exploreFlags, style scena
 		command = "seedbed replay " + failure.Replay
 	}
 	fmt.Fprint(a.out, style.Failure(failure, command))
+	texts[file.File.Metadata.Name] = scenarios.Style{}.Failure(failure, command)
 	if f.saveTo == "" || failure.Replay == "" {
 		return exitViolated, nil
 	}

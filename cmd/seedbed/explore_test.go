@@ -207,3 +207,28 @@ func TestGuidedSearchRepeats(t *testing.T) {
 	}
 	seedbed(t, "replay", found[0]).wants(t, exitViolated, "violates two-lives")
 }
+
+// TestExploreTellsMachines: JUnit's report has the story, and GitHub is told where GitHub
+// runs it.
+func TestExploreTellsMachines(t *testing.T) {
+	junit := filepath.Join(t.TempDir(), "junit.xml")
+	t.Setenv("GITHUB_ACTIONS", "true")
+	const said = "::error file=testdata/breaks.yaml,line=1,title=breaks::seed 0 violates mirror.no-orphans: not within 1m after the story was told and faults had ceased: copies"
+	got := seedbed(t, "explore", "testdata/breaks.yaml", "holds", "--seeds", "4", "--replays", t.TempDir(), "--shrink", "0s", "--junit", junit)
+	got.wants(t, exitViolated, said)
+	text, err := os.ReadFile(junit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`tests="2" failures="1" errors="0"`, `<failure message="violates mirror.no-orphans at seed 0: `, "copies without an original: 1", "deletes ConfigMap originals/a"} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("the report does not say %s:\n%s", part, text)
+		}
+	}
+	seedbed(t, "run", "testdata/breaks.yaml", "--seeds", "1", "--replays", t.TempDir(), "--shrink", "0s").wants(t, exitViolated, said)
+	seedbed(t, "run", "testdata/breaks.yaml", "--seeds", "1", "--replays", t.TempDir(), "--shrink", "0s", "-o", "json").wants(t, exitViolated)
+	t.Setenv("GITHUB_ACTIONS", "")
+	if quiet := seedbed(t, "explore", "testdata/breaks.yaml", "--seeds", "4", "--replays", t.TempDir(), "--shrink", "0s"); strings.Contains(quiet.out, "::error") {
+		t.Error("GitHub is told though it is not there")
+	}
+}

@@ -160,9 +160,12 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 	if interrupted == nil {
 		code = max(s.explain(ctx, verdicts), s.regress(ctx))
 	}
-	if junit != nil {
-		if err := errors.Join(scenarios.WriteJUnit(junit, verdicts, s.texts), junit.Close()); err != nil {
-			return badInput("%v", err)
+	if err := writeJUnit(junit, verdicts, s.texts); err != nil {
+		return err
+	}
+	if f.output == "text" {
+		if err := a.annotate(verdicts); err != nil {
+			return err
 		}
 	}
 	sum := scenarios.Summarise(verdicts)
@@ -193,6 +196,28 @@ func openJUnit(path string) (*os.File, error) {
 		return nil, badInput("--junit: %v", err)
 	}
 	return file, nil
+}
+
+// writeJUnit writes the report, if one is wanted, and closes it.
+func writeJUnit(file *os.File, verdicts []scenarios.Verdict, texts map[string]string) error {
+	if file == nil {
+		return nil
+	}
+	if err := errors.Join(scenarios.WriteJUnit(file, verdicts, texts), file.Close()); err != nil {
+		return badInput("%v", err)
+	}
+	return nil
+}
+
+// annotate has GitHub show what is wrong beside the files, where GitHub runs this.
+func (a *app) annotate(verdicts []scenarios.Verdict) error {
+	if a.lookup("GITHUB_ACTIONS") != "true" {
+		return nil
+	}
+	if err := scenarios.WriteAnnotations(a.out, verdicts); err != nil {
+		return badInput("%v", err)
+	}
+	return nil
 }
 
 // explore makes the runs and prints what comes of them, in order.
