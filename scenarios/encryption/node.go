@@ -52,6 +52,7 @@ func (n *node) podName() string { return "kube-apiserver-" + n.name }
 // run is the main function of the process that stands for the kubelet's static Pod:
 // it runs the API server of the manifest, and another when that changes.
 func (n *node) run(ctx context.Context, env *cluster.Env) {
+	n.state.disturbed() // as the node may have come back, and tells how it is
 	env.OnEnd(n.lost)
 	n.changed = env.Clock.NewSignal()
 	files := env.Disk()
