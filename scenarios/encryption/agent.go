@@ -42,6 +42,7 @@ func controlPlane(env *cluster.Env, live kube.Reader) *deployer.ControlPlane {
 
 // runAgent is the main function of the process that brings revisions to a node.
 func (n *node) runAgent(ctx context.Context, env *cluster.Env) {
+	n.returned()
 	agent := nodeagent.New(nodeagent.Config{
 		Node: n.name, Live: env.Kube, Local: n.local(env), Clock: env.Clock, ConfigNamespace: Namespace,
 		Files:        &agentFiles{FS: env.Disk(), node: n, env: env},

@@ -16,6 +16,7 @@ import (
 // runHealth is the main function of the process that asks the KMS plugins of a node how
 // they are.
 func (n *node) runHealth(ctx context.Context, env *cluster.Env) {
+	n.returned()
 	kmshealth.New(kmshealth.Config{
 		Live: env.Kube, Clock: env.Clock, Entropy: env.Entropy, Node: n.name, Log: n.state.logOf(env),
 		Plugins: func(context.Context) ([]kmshealth.Plugin, error) {

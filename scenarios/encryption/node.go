@@ -49,10 +49,14 @@ type node struct {
 
 func (n *node) podName() string { return "kube-apiserver-" + n.name }
 
+// returned notes that a process of the node begins: who was away, and tells how the node
+// is, may have something new to tell.
+func (n *node) returned() { n.state.disturbed() }
+
 // run is the main function of the process that stands for the kubelet's static Pod:
 // it runs the API server of the manifest, and another when that changes.
 func (n *node) run(ctx context.Context, env *cluster.Env) {
-	n.state.disturbed() // as the node may have come back, and tells how it is
+	n.returned()
 	env.OnEnd(n.lost)
 	n.changed = env.Clock.NewSignal()
 	files := env.Disk()
