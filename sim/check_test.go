@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
@@ -396,6 +397,55 @@ func TestNondeterminismIsFound(t *testing.T) {
 	var found *sim.NondeterminismError
 	if !errors.As(err, &found) || !strings.Contains(err.Error(), "seed 0 gave two different runs") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestWhereRunsPart: the first step that differs is named, with what that is likely due
+// to.
+func TestWhereRunsPart(t *testing.T) {
+	read := func(ctx context.Context, env *cluster.Env, name string) {
+		_ = env.Kube.Get(ctx, types.NamespacedName{Namespace: "default", Name: name}, configMap(name, nil, nil))
+	}
+	kept := 0
+	for what, c := range map[string]struct {
+		main  func(ctx context.Context, env *cluster.Env)
+		parts []string
+	}{
+		"a map": {func(ctx context.Context, env *cluster.Env) {
+			for range 20 { // often enough that two runs do differ
+				for name := range map[string]bool{"a": true, "b": true, "c": true, "d": true, "e": true, "f": true} {
+					read(ctx, env, name)
+				}
+			}
+		}, []string{"p api get configmaps/default/", ", and then p api get configmaps/default/", "come in another order: look for iteration over a map"}},
+		"the clock on the wall": {func(ctx context.Context, env *cluster.Env) {
+			_ = env.Clock.Sleep(ctx, time.Second+time.Duration(time.Now().UnixNano()%1_000_000_000))
+			read(ctx, env, "a")
+		}, []string{"comes at another time: look for time.Now"}},
+		"a random name": {func(ctx context.Context, env *cluster.Env) {
+			read(ctx, env, fmt.Sprint("a-", rand.Uint64()))
+		}, []string{"is done to another object: look for a name that is made of time.Now, of a global random generator"}},
+		"memory": {func(ctx context.Context, env *cluster.Env) {
+			kept++
+			for range kept {
+				read(ctx, env, "a")
+			}
+		}, []string{"memory kept from one run to the next"}},
+	} {
+		err := sim.VerifySeed(small(), 1, alone(func(ctx context.Context, env *cluster.Env) {
+			c.main(ctx, env)
+			_ = env.Clock.Sleep(ctx, time.Hour)
+		})).Err
+		var found *sim.NondeterminismError
+		if !errors.As(err, &found) || found.Place == nil || found.Place.Step == 0 {
+			t.Errorf("%s: the error is %v", what, err)
+			continue
+		}
+		for _, part := range c.parts {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q is not said: %v", what, part, err)
+			}
+		}
 	}
 }
 

@@ -14,6 +14,9 @@ type NondeterminismError struct {
 	First, Second uint64 // hashes; equal if only contents of objects differ
 	Steps         uint64 // of the first run
 	Write         string // the first write that differs, in words, or empty
+
+	// Place is where two runs part, if that was looked for and seen.
+	Place *Divergence
 }
 
 // Error says what differs and names the usual suspects.
@@ -26,9 +29,11 @@ func (e *NondeterminismError) Error() string {
 	default:
 		what += "; " + e.Write
 	}
-	return fmt.Sprintf("seed %d gave two different runs (%s): look for iteration over a map, "+
-		"time.Now, a global random generator, a goroutine, a select, or memory kept from one run to the next",
-		e.Seed, what)
+	place := causeUnknown
+	if e.Place != nil {
+		place = e.Place.String()
+	}
+	return fmt.Sprintf("seed %d gave two different runs (%s): %s", e.Seed, what, place)
 }
 
 // VerifySeed is RunSeed, twice: the result's error is a *NondeterminismError if
@@ -44,11 +49,30 @@ func (o *Options) twice(seed uint64, build Build) *Result {
 	again := once(o, build, h)
 	write := firstDifference(r.written, again.written)
 	if again.Hash != r.Hash || write != "" {
-		r.Err = &NondeterminismError{Seed: seed, First: r.Hash, Second: again.Hash, Steps: r.Steps, Write: write}
+		r.Err = &NondeterminismError{Seed: seed, First: r.Hash, Second: again.Hash, Steps: r.Steps, Write: write, Place: o.part(build, h)}
 	}
 	r.written = nil
 	return r
 }
+
+// part repeats a run until two repetitions part, to see where. It returns nil if they
+// happen not to.
+func (o *Options) part(build Build, h how) *Divergence {
+	h.trace = engine.TraceFull
+	before := once(o, build, h).Records
+	for range partTries {
+		next := once(o, build, h).Records
+		if d := Diverge(before, next); d != nil {
+			return d
+		}
+		before = next
+	}
+	return nil
+}
+
+// partTries is how often a run is repeated to see two that differ: a map of two entries
+// comes in the same order every other time.
+const partTries = 10
 
 // firstDifference says in words at which write two runs part.
 func firstDifference(a, b []cluster.Write) string {

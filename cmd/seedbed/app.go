@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -33,8 +34,9 @@ type app struct {
 	out, err io.Writer
 	terminal bool // err is a terminal: progress may be shown
 	colour   bool
-	up       func()                   // called when a cluster is served; may be nil
-	env      func(name string) string // reads the environment; nil: that of the process
+	up       func()                                              // called when a cluster is served; may be nil
+	program  func(ctx context.Context, args ...string) *exec.Cmd // runs this program again; nil: the one that runs
+	env      func(name string) string                            // reads the environment; nil: that of the process
 }
 
 // exit ends the command with a code. What there is to say has been said, unless

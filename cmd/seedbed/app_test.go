@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -39,11 +40,46 @@ func seedbedIn(ctx context.Context, args ...string) result {
 func seedbedUp(ctx context.Context, up func(), args ...string) result {
 	var out, errs bytes.Buffer
 	registry := scenarios.MustNew(mirror.System())
-	a := &app{registry: registry, out: &out, err: &errs, up: up, library: func() ([]*scenarios.File, error) {
-		return registry.Read("testdata/holds.yaml", "testdata/orphan.yaml")
-	}}
+	a := &app{registry: registry, out: &out, err: &errs, up: up, program: itself("mirror"), library: twoFiles(registry)}
 	code := a.main(ctx, args)
 	return result{code, out.String(), errs.String()}
+}
+
+func twoFiles(registry *scenarios.Registry) func() ([]*scenarios.File, error) {
+	return func() ([]*scenarios.File, error) { return registry.Read("testdata/holds.yaml", "testdata/orphan.yaml") }
+}
+
+// asProgram has the binary of the tests be the command, with the system that it names.
+const asProgram = "SEEDBED_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	system, ok := map[string]scenarios.System{"mirror": mirror.System(), "moody": numbered(os.Getpid)}[os.Getenv(asProgram)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	registry := scenarios.MustNew(system)
+	a := &app{registry: registry, out: os.Stdout, err: os.Stderr, library: twoFiles(registry)}
+	os.Exit(a.main(context.Background(), os.Args[1:]))
+}
+
+// itself runs the command in a process of its own.
+func itself(system string) func(ctx context.Context, args ...string) *exec.Cmd {
+	return func(ctx context.Context, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, os.Args[0], args...)
+		cmd.Env = append(os.Environ(), asProgram+"="+system)
+		return cmd
+	}
+}
+
+// numbered is a system whose runs have to do with a number from outside.
+func numbered(number func() int) scenarios.System {
+	return scenarios.System{
+		Name: "moody", Doc: "A system that is not the same twice.",
+		Build: scenarios.BuildWith(func(w *scenarios.World, _ struct{}) (int, error) {
+			w.Say("this is number %d", number())
+			return 0, nil
+		}),
+	}
 }
 
 func (r result) wants(t *testing.T, code int, parts ...string) {
@@ -284,14 +320,18 @@ func TestVerifyRunsEachSeedTwice(t *testing.T) {
 
 func TestVerifyNoticesWhatIsDecidedOutsideTheSimulation(t *testing.T) {
 	runs := 0
-	system := scenarios.System{
-		Name: "moody", Doc: "A system that remembers how often it was built.",
-		Build: scenarios.BuildWith(func(w *scenarios.World, _ struct{}) (int, error) {
-			runs++
-			w.Say("this is number %d", runs)
-			return runs, nil
-		}),
-	}
+	got := verifiesMoody(t, func() int { runs++; return runs })
+	got.wants(t, exitEngine, "seed 0 gave two different runs", "from step ", "that is made of time.Now, of a global random generator or of memory kept from\n")
+}
+
+// What is the same twice in one process is looked at in another.
+func TestVerifyNoticesWhatDependsOnTheProcess(t *testing.T) {
+	got := verifiesMoody(t, os.Getpid)
+	got.wants(t, exitEngine, "ok     moody", "ERROR moody, seed 0\n", "in another process seed 0 gave two different runs", "from step ")
+}
+
+func verifiesMoody(t *testing.T, number func() int) result {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "moody.yaml")
 	text := "apiVersion: seedbed.dev/v1alpha1\nkind: Scenario\nmetadata: {name: moody, description: Not the same twice.}\n" +
 		"systems: {moody: }\nproperties: [story-completes]\n"
@@ -299,13 +339,9 @@ func TestVerifyNoticesWhatIsDecidedOutsideTheSimulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	a := &app{registry: scenarios.MustNew(system), out: &out, err: &out}
-	if code := a.main(context.Background(), []string{"run", path, "--verify", "--workers", "1", "--seeds", "1"}); code != exitEngine {
-		t.Errorf("exit code %d", code)
-	}
-	if !strings.Contains(out.String(), "seed 0 gave two different runs") {
-		t.Error(out.String())
-	}
+	a := &app{registry: scenarios.MustNew(numbered(number)), out: &out, err: &out, program: itself("moody")}
+	code := a.main(context.Background(), []string{"run", path, "--verify", "--workers", "1", "--seeds", "1"})
+	return result{code, out.String(), ""}
 }
 
 func TestExpectationsThatAreNotMet(t *testing.T) {

@@ -28,6 +28,7 @@ type runFlags struct {
 	story       bool
 	output      string
 	verify      bool
+	onlyHashes  bool // for another process that verifies
 	shrink      time.Duration
 	replays     string
 	verbose     bool
@@ -70,9 +71,11 @@ failed; 130 interrupted.`,
 	flags.BoolVar(&f.story, "story", false, "tell the story of the run in plain words; needs one scenario and --seed")
 	flags.StringVarP(&f.output, "output", "o", "text", "form of the output: text, or json for one line per run")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name the properties and conditions that were checked, instead of counting them")
-	flags.BoolVar(&f.verify, "verify", false, "run each seed twice and compare the hashes; exit code 3 if they differ")
+	flags.BoolVar(&f.verify, "verify", false, "run each seed twice here and once in another process, and compare the hashes; exit code 3 if they differ")
 	flags.DurationVar(&f.shrink, "shrink", 10*time.Second, "time for making each failing history small, such as 10s; 0s leaves it as found")
 	flags.StringVar(&f.replays, "replays", defaultReplays, "folder for the replay files of failing runs")
+	flags.BoolVar(&f.onlyHashes, "only-hashes", false, "explain nothing")
+	flags.Lookup("only-hashes").Hidden = true
 	a.completeRun(cmd)
 	return cmd
 }
@@ -119,6 +122,8 @@ type session struct {
 	progress *progress
 	texts    map[string]string // of failing scenarios, for JUnit
 	writeErr error
+
+	made map[lineKey]*scenarios.Outcome // to be compared with those of another process
 }
 
 func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string) error {
@@ -132,7 +137,7 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 			return err
 		}
 	}
-	s := &session{replays: replays, app: a, flags: f, style: scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files), Verbose: f.verbose}, texts: map[string]string{}}
+	s := &session{replays: replays, app: a, flags: f, style: scenarios.Style{Colour: a.colour, Names: scenarios.NamesWidth(files), Verbose: f.verbose}, texts: map[string]string{}, made: map[lineKey]*scenarios.Outcome{}}
 	s.plan = scenarios.Plan{Files: files, First: f.first, Seeds: f.seeds, Workers: f.workers, Verify: f.verify}
 	if len(files) == 0 {
 		return s.regressOnly(ctx)
@@ -157,8 +162,15 @@ func (a *app) run(ctx context.Context, f *runFlags, oneSeed bool, paths []string
 	}
 	verdicts, interrupted := s.explore(ctx)
 	code := exitOK
-	if interrupted == nil {
+	if interrupted == nil && !f.onlyHashes {
 		code = max(s.explain(ctx, verdicts), s.regress(ctx))
+	}
+	if f.verify && ctx.Err() == nil {
+		there, err := s.elsewhere(ctx, paths)
+		if err != nil {
+			return err
+		}
+		code = max(code, there)
 	}
 	if err := writeJUnit(junit, verdicts, s.texts); err != nil {
 		return err
@@ -225,17 +237,25 @@ func (s *session) explore(ctx context.Context) ([]scenarios.Verdict, error) {
 	s.progress = newProgress(s.err, s.terminal)
 	defer s.progress.clear()
 	s.plan.Done = s.progress.show
-	if s.flags.output == "json" {
-		s.plan.Each = func(o *scenarios.Outcome) {
-			if err := o.WriteJSON(s.out); err != nil && s.writeErr == nil {
-				s.writeErr = err
-			}
-		}
-	} else {
+	s.plan.Each = s.take
+	if s.flags.output == "text" {
 		s.print(s.style.Header())
 		s.plan.Judged = func(v *scenarios.Verdict) { s.print(s.style.Verdict(v)) }
 	}
 	return s.registry.Run(ctx, s.plan)
+}
+
+// take takes in what came of one run.
+func (s *session) take(o *scenarios.Outcome) {
+	if s.flags.verify {
+		s.made[lineKey{o.File.Path, o.Seed}] = o
+	}
+	if s.flags.output != "json" {
+		return
+	}
+	if err := o.WriteJSON(s.out); err != nil && s.writeErr == nil {
+		s.writeErr = err
+	}
 }
 
 func (s *session) print(text string) {
