@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
@@ -25,6 +26,34 @@ func read(t *testing.T) (*scenarios.Registry, []*scenarios.File) {
 		t.Fatal(err)
 	}
 	return r, files
+}
+
+// TestWhatMustFail: each scenario of the folder negative fails in the way that it says.
+func TestWhatMustFail(t *testing.T) {
+	r, _ := read(t)
+	files, err := r.Read("../negative")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	verdicts, err := r.Run(t.Context(), scenarios.Plan{Files: files, Each: func(o *scenarios.Outcome) {
+		got[o.File.Metadata.Name] = o.Property
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range verdicts {
+		if verdicts[i].OK() {
+			t.Errorf("%s is in order, and it must not be", verdicts[i].File.Path)
+		}
+	}
+	want := map[string]string{
+		"canary": "gossipkeys.all-nodes-understand-each-other", "never-in-time": "made-by-nobody",
+		"not-at-all-times": "away", "not-unsafe": "", "story-without-end": scenarios.StoryCompletes,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("what fails (-want +got):\n%s", d)
+	}
 }
 
 // TestEveryBuiltInScenarioFitsTheSchema makes sure that an editor has nothing to
