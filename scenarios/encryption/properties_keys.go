@@ -81,12 +81,15 @@ func (s *State) judgeRotation(next state.Key) {
 }
 
 // rotatedInTime is L4: no key of ours becomes older than the policy says, and a look of
-// the controllers.
+// the controllers. While they cannot look, no key is made that could not be rolled out.
 func (s *State) rotatedInTime() error {
 	keys := s.history.keys()
 	now, known := s.leaderTime()
 	elapsed := s.world.Engine().Elapsed()
-	if len(keys) == 0 || !known || !ours(keys[0]) || s.wanted() != keys[0].Mode || elapsed-max(s.busy, s.differed, s.leadsSince, s.policy.asked) < settled {
+	if s.cannotLook() {
+		s.blind = elapsed
+	}
+	if len(keys) == 0 || !known || !ours(keys[0]) || s.wanted() != keys[0].Mode || elapsed-max(s.busy, s.differed, s.blind, s.leadsSince, s.policy.asked) < settled {
 		return nil
 	}
 	if late := now.Sub(keys[0].Migrated.Time) - s.interval(); late > rotationSlack && !s.history.edited[keys[0].ID] {
