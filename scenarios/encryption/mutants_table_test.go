@@ -13,6 +13,7 @@ type planted struct {
 	scenario string // the file that shows it
 	seeds    int    // in which it must be caught
 	quick    bool   // it takes seconds, so it is tried in every test run
+	drawn    bool   // see planted.Bug
 }
 
 const core = "core/encryption/"
@@ -75,8 +76,9 @@ var plantedBugs = []planted{
 		},
 	},
 	{
+		// Example 1 of the public document: the configuration changes before the key is made.
 		bug: "the check of an earlier configuration counts (library-go 2446)", property: "kms-keys-are-approved",
-		scenario: "preflight/x01-configuration-changes-before-the-key.yaml", seeds: 3,
+		scenario: "preflight/x01-configuration-changes-before-the-key.yaml", seeds: 3, drawn: true,
 		Mutant: mutant.Mutant{
 			Name: "anyVerdict", File: core + "approval.go",
 			Old: "switch verdict(policy, asked) {\n\tcase metav1.ConditionTrue:",
@@ -84,8 +86,9 @@ var plantedBugs = []planted{
 		},
 	},
 	{
+		// Example 2 of the public document: the configuration changes after the key is made.
 		bug: "checks are made while a key is under way", property: "no-check-during-a-cycle",
-		scenario: "preflight/x04-another-key-right-after-the-key.yaml", seeds: 3,
+		scenario: "preflight/x04-another-key-right-after-the-key.yaml", seeds: 3, drawn: true,
 		Mutant: mutant.Mutant{
 			Name: "checkInBetween", File: core + "key.go",
 			Old: "case !latest.Migrated.HasAll(n.all), latest.KEK.Pending():",
@@ -201,8 +204,9 @@ var plantedBugs = []planted{
 		},
 	},
 	{
+		// The race that the public document begins with: what one has asked the other overwrites.
 		bug: "one manager writes the question and the answer", property: "conditions-have-one-writer",
-		scenario: "preflight/x01-configuration-changes-before-the-key.yaml", seeds: 2, quick: true,
+		scenario: "preflight/x01-configuration-changes-before-the-key.yaml", seeds: 2, quick: true, drawn: true,
 		Mutant: mutant.Mutant{
 			Name: "oneManager", File: core + "preflight.go",
 			Old: "return p.applyStatus(ctx, policy, p.Name+\"-\"+v1alpha1.KMSPreflightSucceeded, out)",

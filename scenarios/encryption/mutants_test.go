@@ -24,7 +24,7 @@ func plantedIn(t *testing.T, all bool) *hunt.System {
 	}
 	for _, p := range slices.Concat(plantedBugs, secrecyBugs, deadPluginBugs) {
 		if all || p.quick {
-			system.Bugs = append(system.Bugs, hunt.Bug{Mutant: p.Mutant, Bug: p.bug, Property: p.property, Scenario: p.scenario, Seeds: p.seeds})
+			system.Bugs = append(system.Bugs, hunt.Bug{Mutant: p.Mutant, Bug: p.bug, Property: p.property, Scenario: p.scenario, Seeds: p.seeds, Drawn: p.drawn})
 		}
 	}
 	return system

@@ -25,6 +25,7 @@ type Bug struct {
 	Property string // the one that catches it, without its system; or scenarios.StoryCompletes
 	Scenario string // the file that shows it, from the folder of the test
 	Seeds    int    // in which it must be caught
+	Drawn    bool   // its run is shrunk and drawn as well, among the artifacts of the test
 }
 
 // System is a system of scenarios with bugs to plant. Its tests run in its folder, two
@@ -53,9 +54,16 @@ func (s *System) Catch(t *testing.T) {
 		for i, b := range s.Bugs {
 			t.Run(b.Name, func(t *testing.T) {
 				t.Parallel()
-				needed, err := s.hunt(runner, &b)
+				folder := ""
+				if b.Drawn {
+					folder = t.ArtifactDir()
+				}
+				needed, err := s.hunt(runner, &b, folder)
 				if err != nil {
 					t.Fatalf("%s: %v", b.Bug, err)
+				}
+				if b.Drawn {
+					s.drawn(t, folder, &b)
 				}
 				s.passes(t, b.Scenario, needed)
 				rows[i] = fmt.Sprintf("%-32s %-62s %-36s %5d", b.Property, b.Bug, strings.TrimSuffix(b.Scenario, ".yaml"), needed)
@@ -85,8 +93,8 @@ func (s *System) build(t *testing.T) (runner string) {
 
 // hunt runs the scenario with the bug until a run goes wrong, and returns how many
 // seeds that took.
-func (s *System) hunt(runner string, b *Bug) (needed int, err error) {
-	lines, err := runLines(runner, b.Name, b.Scenario, b.Seeds)
+func (s *System) hunt(runner string, b *Bug, folder string) (needed int, err error) {
+	lines, err := runLines(runner, b.Name, b.Scenario, b.Seeds, folder)
 	if err != nil {
 		return 0, err
 	}
@@ -105,9 +113,30 @@ func (s *System) hunt(runner string, b *Bug) (needed int, err error) {
 	return len(lines), nil
 }
 
-// runLines runs a scenario with a bug in a process of its own.
-func runLines(runner, bug, scenario string, seeds int) ([]scenarios.Line, error) {
-	cmd := exec.Command(runner, scenario, fmt.Sprint(seeds))
+// drawn makes sure that there is a page about the bug that names what it violates.
+func (s *System) drawn(t *testing.T, folder string, b *Bug) {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(folder, "*.html"))
+	if err != nil || len(pages) != 1 {
+		t.Fatalf("%s: there are %d pictures, error %v", b.Bug, len(pages), err)
+	}
+	text, err := os.ReadFile(pages[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 2<<20 || !bytes.Contains(text, []byte(s.Name+"."+b.Property)) {
+		t.Errorf("%s: the picture has %d bytes, and names %s.%s: %t", b.Bug, len(text), s.Name, b.Property, bytes.Contains(text, []byte(b.Property)))
+	}
+}
+
+// runLines runs a scenario with a bug in a process of its own, and has the run that is
+// violated drawn in a folder, if one is given.
+func runLines(runner, bug, scenario string, seeds int, folder string) ([]scenarios.Line, error) {
+	args := []string{scenario, fmt.Sprint(seeds)}
+	if folder != "" {
+		args = append(args, folder)
+	}
+	cmd := exec.Command(runner, args...)
 	cmd.Env = append(os.Environ(), mutant.Env+"="+bug)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -158,7 +187,7 @@ func (s *System) passes(t *testing.T, scenario string, seeds int) {
 func (s *System) sameAsWritten(t *testing.T, runner string) {
 	t.Helper()
 	for _, scenario := range s.Samples {
-		lines, err := runLines(runner, "", scenario, s.SampleSeeds)
+		lines, err := runLines(runner, "", scenario, s.SampleSeeds, "")
 		if err != nil {
 			t.Fatal(err)
 		}
