@@ -9,6 +9,7 @@ import (
 	"github.com/seedbed-sim/seedbed/scenarios/gossipkeys"
 	"github.com/seedbed-sim/seedbed/scenarios/home"
 	"github.com/seedbed-sim/seedbed/scenarios/ownership"
+	"github.com/seedbed-sim/seedbed/scenarios/provingground"
 )
 
 // entry is one built-in system with its scenario files.
@@ -33,7 +34,7 @@ func Systems() []scenarios.System {
 	for _, e := range entries {
 		systems = append(systems, e.system())
 	}
-	return systems
+	return append(systems, provingground.Systems()...)
 }
 
 // Read reads and checks the built-in scenario files. Their paths begin with the

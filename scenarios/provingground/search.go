@@ -1,0 +1,54 @@
+package provingground
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/sim/explore"
+)
+
+// Limit bounds a search.
+type Limit struct {
+	Runs int           // about; 0: no limit
+	Time time.Duration // 0: no limit
+}
+
+// Search is what came of looking for a bug.
+type Search struct {
+	Found bool
+	Runs  int // up to the one that showed it
+	Took  time.Duration
+	Bad   *scenarios.Outcome // it
+}
+
+// Look looks for the violation that a scenario is written to show, in
+// histories from the seed on. Anything else that goes wrong is an error.
+func Look(r *scenarios.Registry, file *scenarios.File, selection explore.Selection, seed uint64, limit Limit) (Search, error) {
+	hunted := *file
+	hunted.Expect = scenarios.Expect{} // so that the first violation ends the search
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	explored, err := r.Explore(ctx, scenarios.Exploration{
+		Files: []*scenarios.File{&hunted}, Search: selection, For: limit.Time, Seeds: explore.Seeds{First: seed},
+		Progress: func(e *scenarios.Explored) {
+			if limit.Runs > 0 && e.Runs >= limit.Runs {
+				stop()
+			}
+		},
+	})
+	if err != nil {
+		return Search{}, fmt.Errorf("explore %s: %w", file.Path, err)
+	}
+	f := explored.Files[0]
+	s := Search{Runs: f.Runs, Took: explored.Took, Bad: f.Bad}
+	switch {
+	case f.Bad == nil:
+		return s, nil
+	case f.Bad.Result == scenarios.Violated && f.Bad.Property == file.Expect.Violates:
+		s.Found = true
+		return s, nil
+	}
+	return s, fmt.Errorf("%s, seed %d: %s %s: %s %v", file.Path, f.Bad.Seed, f.Bad.Result, f.Bad.Property, f.Bad.Found, f.Bad.Err)
+}
