@@ -18,14 +18,34 @@ func TestStrategiesAreReadByName(t *testing.T) {
 	if len(selected.Plans) != 1 || len(all) != 2+len(Mix()) || all[0].Name != "pct" || all[0].Swarm || all[1].Name != "swarm+uniform" || !all[1].Swarm {
 		t.Errorf("%+v", all)
 	}
+	chances, err := Parse("chance+travel")
+	if err != nil || len(chances.Plans) != 0 || len(chances.Strategies) != 1 {
+		t.Errorf("%+v, %v", chances, err)
+	}
 	var unknown *UnknownStrategyError
 	if _, err := Parse("pct,swarm+luck"); !errors.As(err, &unknown) || unknown.Name != "swarm+luck" {
 		t.Errorf("%v", err)
 	}
+	if _, err := Parse("chance+pct"); !errors.As(err, &unknown) || unknown.Name != "chance+pct" {
+		t.Errorf("%v", err)
+	}
 	for _, s := range Mix() {
-		if named(s.Name) == nil && !s.Swarm {
+		if named(s.Name) == nil && !s.Swarm && s.plan == nil {
 			t.Errorf("%s is not listed", s.Name)
 		}
+	}
+}
+
+// A strategy of a plan has the plan's faults and no others.
+func TestChanceHasThePlansFaults(t *testing.T) {
+	selected, err := Parse("chance+travel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := Random(selected.Strategies, Survey{}, Seeds{First: 1}).Next(1)[0]
+	plan, _ := PlanOf(run.Plan)
+	if plan.Name != "travel" || run.Search != "chance+travel" || len(run.Faults) != len(plan.Faults) || run.Faults[0].Rate == 0 {
+		t.Errorf("%+v", run)
 	}
 }
 

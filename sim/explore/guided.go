@@ -78,10 +78,7 @@ func (g *GuidedSearch) Next(n int) []Run {
 		}
 		b := g.breed(g.seeds.First + number)
 		g.asked = append(g.asked, b)
-		runs = append(runs, Run{
-			Seed: g.seeds.First + number, Search: "guided", Swarm: b.strategy.Swarm,
-			Source: func() engine.Source { return newGuidedSource(b, g.survey) },
-		})
+		runs = append(runs, b.strategy.run(g.seeds.First+number, guided, func() engine.Source { return newGuidedSource(b, g.survey) }))
 	}
 	return runs
 }

@@ -44,11 +44,15 @@ var sideEffects = []string{
 	"create", "update", "patch", "delete", "deletecollection", "update/status", "patch/status", "create/binding", "create/eviction", "update/scale",
 }
 
+// few is the rate of the faults of a plan where they strike by chance: a few times per
+// run. A systematic search does not look at it.
+const few = 20_000
+
 // atSideEffects is a fault at each request that changes something.
 func atSideEffects(kind string) []cluster.Fault {
 	faults := make([]cluster.Fault, len(sideEffects))
 	for i, verb := range sideEffects {
-		faults[i] = cluster.Fault{Kind: kind, Verb: verb}
+		faults[i] = cluster.Fault{Kind: kind, Verb: verb, Rate: few}
 	}
 	return faults
 }
@@ -58,9 +62,9 @@ func Plans() []Plan {
 	return []Plan{
 		{Name: "crash", Meaning: "A process crashes before or after each of its writes, and comes back.", Faults: atSideEffects("process-crash")},
 		{Name: "stale", Meaning: "From each read of a cache on, and from each event of a watch on, a process sees an old world for a while.",
-			Faults: []cluster.Fault{{Kind: "cache-stale"}, {Kind: "watch-overtaken"}}},
+			Faults: []cluster.Fault{{Kind: "cache-stale", Rate: few}, {Kind: "watch-overtaken", Rate: few}}},
 		{Name: "missed", Meaning: "At each event of a watch, it and what follows is never seen, only what comes of it; or the watch breaks.",
-			Faults: []cluster.Fault{{Kind: "watch-gap"}, {Kind: "watch-disconnect"}}},
+			Faults: []cluster.Fault{{Kind: "watch-gap", Rate: few}, {Kind: "watch-disconnect", Rate: few}}},
 		{Name: "travel", Meaning: "After each write, a process comes back some time later to an API server that has stayed in the past.",
 			Faults: atSideEffects("time-travel"), Servers: 2},
 	}

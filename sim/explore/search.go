@@ -144,10 +144,7 @@ func (r *random) Next(n int) []Run {
 		}
 		seed := r.seeds.First + number
 		s := r.strategies[engine.Mix(seed, 0)%uint64(len(r.strategies))]
-		runs = append(runs, Run{
-			Seed: seed, Search: s.Name, Swarm: s.Swarm,
-			Source: func() engine.Source { return s.Source(seed, r.survey) },
-		})
+		runs = append(runs, s.run(seed, s.Name, func() engine.Source { return s.Source(seed, r.survey) }))
 	}
 	return runs
 }

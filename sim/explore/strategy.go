@@ -17,6 +17,10 @@ type Strategy struct {
 	// them.
 	Swarm bool
 
+	// plan, if set, has the faults of the run, in place of the scenario's own. They strike
+	// by chance.
+	plan *Plan
+
 	// schedule makes the part that decides which task runs, from what a first run has
 	// shown.
 	schedule func(Survey) engine.Strategy
@@ -43,13 +47,37 @@ func (s Strategy) swarming() Strategy {
 	return s
 }
 
-// Mix is the default: strategies that are blind to different things, half of them with
-// a part of the faults only.
+// chance is what stands before the name of a plan whose faults strike by chance.
+const chance = "chance+"
+
+// byChance is a strategy of runs in which nothing goes wrong but what a plan is about,
+// now and then: where a systematic search has too many places to go through, and where
+// it takes more than one stroke.
+func byChance(p Plan) Strategy {
+	s := named("pos-conflicts")[0]
+	s.Name, s.Meaning, s.plan = chance+p.Name, p.Meaning, &p
+	return s
+}
+
+// run is the run of a seed.
+func (s Strategy) run(seed uint64, search string, source func() engine.Source) Run {
+	r := Run{Seed: seed, Search: search, Swarm: s.Swarm, Source: source}
+	if s.plan != nil {
+		r.Plan, r.Faults = s.plan.Profile(), s.plan.Faults
+	}
+	return r
+}
+
+// Mix is the default: strategies that are blind to different things, some of them with
+// a part of the faults only, and some with those of one plan.
 func Mix() []Strategy {
 	plain := named("pos-conflicts", "pct-conflicts", "pos", "sticky", "uniform")
 	all := slices.Clone(plain)
 	for _, s := range plain {
 		all = append(all, s.swarming())
+	}
+	for _, p := range Plans() {
+		all = append(all, byChance(p))
 	}
 	return all
 }
@@ -114,6 +142,14 @@ func Parse(text string) (s Selection, err error) {
 func (s *Selection) add(word string) error {
 	if plan, ok := PlanOf(planned + word); ok {
 		s.Plans = append(s.Plans, plan)
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(word, chance); ok {
+		plan, ok := PlanOf(planned + rest)
+		if !ok {
+			return &UnknownStrategyError{Name: word}
+		}
+		s.Strategies = append(s.Strategies, byChance(plan))
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(word, exhaustive); ok {
