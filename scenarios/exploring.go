@@ -169,9 +169,18 @@ func (e *explorer) making(run *explore.Run) *making {
 func (e *explorer) begin(file *File) *exploredFile {
 	f := &exploredFile{ExploredFile: &ExploredFile{File: file, Searches: map[string]int{}, Map: explore.NewMap(), Faults: map[string]int{}}}
 	f.Survey = e.registry.survey(file, e.plan.Seeds.First, e.making(nil))
-	f.search = explore.New(e.plan.Search, f.Survey, e.plan.Seeds)
+	search := e.plan.Search.Fitting(func(p explore.Plan) bool { return e.plan.Faults == "" && file.suits(p) })
+	f.search = explore.New(search, f.Survey, e.plan.Seeds)
 	e.sum.Files = append(e.sum.Files, f.ExploredFile)
 	return f
+}
+
+// suits reports whether the faults of a plan may strike in the scenario without being
+// asked for: if all may go wrong in it, and the plan needs no other cluster.
+func (f *File) suits(p explore.Plan) bool {
+	all := (f.Faults.Profile == "stormy" || f.Faults.Profile == "swarm") && len(f.Faults.Remove) == 0
+	streams := f.Cluster.WatchList == nil || *f.Cluster.WatchList // lists, which then are never old
+	return all && (p.Servers <= 1 || f.Cluster.serverCount() >= p.Servers && !streams)
 }
 
 // round makes one batch of runs of each file, side by side. It returns false if there

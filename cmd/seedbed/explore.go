@@ -120,7 +120,7 @@ func strategiesHelp() string {
 	for _, p := range explore.Plans() {
 		b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", p.Name), p.Meaning))
 	}
-	b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", "chance+NAME"), "One of those by chance: its faults strike now and then, anywhere, and nothing else goes wrong. A strategy, and part of mix."))
+	b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", "chance+NAME"), "One of those by chance: its faults strike now and then, anywhere, and nothing else goes wrong. A strategy, and part of mix for scenarios with all faults (profile stormy or swarm)."))
 	b.WriteString("Search guided by coverage:\n")
 	b.WriteString(scenarios.Wrap(fmt.Sprintf("  %-19s", "guided"), "Choices of runs that have shown something new are changed, one place at a time; with the strategies named beside it, or those of mix."))
 	b.WriteString("Exhaustive search, for small scenarios:\n")

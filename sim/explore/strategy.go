@@ -21,6 +21,9 @@ type Strategy struct {
 	// by chance.
 	plan *Plan
 
+	// mixed says that nobody has asked for the strategy but as a part of the mix.
+	mixed bool
+
 	// schedule makes the part that decides which task runs, from what a first run has
 	// shown.
 	schedule func(Survey) engine.Strategy
@@ -69,7 +72,7 @@ func (s Strategy) run(seed uint64, search string, source func() engine.Source) R
 }
 
 // Mix is the default: strategies that are blind to different things, some of them with
-// a part of the faults only, and some with those of one plan.
+// a part of the faults only, and some with those of one plan, where it fits.
 func Mix() []Strategy {
 	plain := named("pos-conflicts", "pct-conflicts", "pos", "sticky", "uniform")
 	all := slices.Clone(plain)
@@ -77,9 +80,18 @@ func Mix() []Strategy {
 		all = append(all, s.swarming())
 	}
 	for _, p := range Plans() {
-		all = append(all, byChance(p))
+		s := byChance(p)
+		s.mixed = true
+		all = append(all, s)
 	}
 	return all
+}
+
+// Fitting is the selection without those plans of the mix that do not fit what is to be
+// explored.
+func (s Selection) Fitting(fits func(Plan) bool) Selection {
+	s.Strategies = slices.DeleteFunc(slices.Clone(s.Strategies), func(x Strategy) bool { return x.mixed && !fits(*x.plan) })
+	return s
 }
 
 func named(names ...string) []Strategy {
