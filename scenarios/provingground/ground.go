@@ -21,6 +21,9 @@ import (
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
+// groupResource is short for what it stands for.
+type groupResource = schema.GroupVersionResource
+
 // Resources that grounds follow.
 var (
 	databases    = groupVersion.WithResource("databases")
@@ -67,7 +70,7 @@ type change struct{ old, now, gone apiserver.Object }
 // follow calls see with each change of the objects of a resource, as it happens, and
 // remembers the objects. It sees everything, through an API server that nobody else
 // uses and that never lags.
-func (g *ground) follow(resource schema.GroupVersionResource, see func(change)) {
+func (g *ground) follow(resource groupResource, see func(change)) {
 	stream, err := g.observer.OpenWatch(context.Background(), &apiserver.Request{Verb: apiserver.WatchVerb, Resource: resource})
 	g.world.Must(err)
 	stream.OnReady(func() {
@@ -88,7 +91,7 @@ func (g *ground) follow(resource schema.GroupVersionResource, see func(change)) 
 	})
 }
 
-func key(resource schema.GroupVersionResource, namespace, name string) string {
+func key(resource groupResource, namespace, name string) string {
 	return resource.Resource + "/" + namespace + "/" + name
 }
 
