@@ -15,7 +15,7 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build generate run test planted test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
+.PHONY: build generate run test planted provingground test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
@@ -42,6 +42,14 @@ test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, 
 planted: ## Plant the bugs that take minutes to catch, in the cloak, encryption and its stand-ins
 	SEEDBED_SEEDS=1 $(GO) test -count=1 -timeout 60m -run PlantedBugs -v ./core/cloak ./core/encryption ./scenarios/encryption
 	cd fakes/apiserver/encryption/conformance && $(GO) test -count=1 -timeout 30m ./...
+
+MASTERS ?= 10    # searches of each bug of the proving ground in each way
+RUNS    ?= 160   # of each such search; those of the default mix may take a minute
+TWINS   ?= 1000  # histories in which each repaired twin has to hold
+
+provingground: ## Look for public bugs in every way and write the tables of scenarios/provingground (under 30 minutes; MASTERS, RUNS, TWINS)
+	$(GO) run ./scenarios/provingground/measure -masters $(strip $(MASTERS)) -runs $(strip $(RUNS)) -twins $(strip $(TWINS)) \
+		-commit "$$(git describe --always --dirty --exclude '*')" -write scenarios/provingground/README.md
 
 test-kubectl: ## The part of test-real that is a long kubectl session, held against ours as well
 	$(GO) run ./realmode/testenv/cmd/testenv build

@@ -43,7 +43,7 @@ var Classes = []struct{ Letter, Meaning string }{
 func Bugs() []Bug {
 	var all []Bug
 	for _, family := range [][]Bug{
-		recreatedBugs(), staleSpecBugs(), intermediateBugs(), halfwayBugs(), unobservedBugs(), replicaBugs(), onceMadeBugs(), collectedBugs(),
+		recreatedBugs(), staleSpecBugs(), intermediateBugs(), halfwayBugs(), unobservedBugs(), replicaBugs(), onceMadeBugs(), collectedBugs(), nodeBugs(),
 	} {
 		all = append(all, family...)
 	}

@@ -38,8 +38,8 @@ reference says the same.`,
 			Title: "An identity is collected while an endpoint begins to use it",
 			Why: `After its title, and pull request 19936: the operator collects identities that no endpoint uses, in two rounds: it
 marks them, and deletes those that are still unused at the next. An agent on another node finds the identity,
-takes it, and makes its endpoint; the operator does not see that in time. Repair: an agent that takes an identity
-writes to it, and the deletion is bound to the revision that was marked.`,
+takes it, and makes its endpoint; the operator does not see that in time. Repair here: agents write into an
+identity that they use it, and a deletion is bound to the revision that says that nobody does.`,
 			Property: "identities-in-use-exist", Meaning: "Once an endpoint is made its identity exists: without it the traffic of the Pod has no policy.",
 			processes: []string{collectorProcess, "agent"},
 			build:     (*ground).collectsIdentities,
@@ -220,7 +220,9 @@ func takeIdentity(ctx context.Context, o *op, db *Database) (time.Duration, erro
 		case err != nil:
 			return 0, err
 		case there && !db.has(name):
-			err = o.drop(ctx, endpoint)
+			if err = o.drop(ctx, endpoint); err == nil && o.fixed {
+				err = o.release(ctx, db, endpoint)
+			}
 		case !there && db.has(name):
 			err = o.useIdentity(ctx, db, endpoint)
 		}
@@ -237,19 +239,32 @@ func (o *op) useIdentity(ctx context.Context, db *Database, endpoint *corev1.Con
 	err := o.live.Get(ctx, types.NamespacedName{Namespace: db.Namespace, Name: "identity"}, identity)
 	switch {
 	case apierrors.IsNotFound(err):
-		if err := o.Create(ctx, called(newSecret(), db, "identity")); err != nil {
+		identity = called(newSecret(), db, "identity")
+		if o.fixed {
+			identity.Annotations = map[string]string{endpoint.Name: "uses it"}
+		}
+		if err := o.Create(ctx, identity); err != nil {
 			return err
 		}
 	case err != nil:
 		return err
 	case o.fixed:
-		delete(identity.Labels, markLabel)
-		identity.Annotations = map[string]string{"used-by": endpoint.Name}
+		metav1.SetMetaDataAnnotation(&identity.ObjectMeta, endpoint.Name, "uses it")
 		if err := o.Update(ctx, identity); err != nil {
 			return err
 		}
 	}
 	return o.make(ctx, endpoint)
+}
+
+// release says in the identity that an endpoint does not use it any more.
+func (o *op) release(ctx context.Context, db *Database, endpoint *corev1.ConfigMap) error {
+	identity := newSecret()
+	if err := o.live.Get(ctx, types.NamespacedName{Namespace: db.Namespace, Name: "identity"}, identity); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	delete(identity.Annotations, endpoint.Name)
+	return o.Update(ctx, identity)
 }
 
 func collectIdentities(ctx context.Context, env *cluster.Env, fixed bool) error {
@@ -264,6 +279,9 @@ func collectIdentities(ctx context.Context, env *cluster.Env, fixed bool) error 
 	for i := range identities.Items {
 		identity := &identities.Items[i]
 		used := slices.ContainsFunc(endpoints.Items, func(e corev1.ConfigMap) bool { return e.Labels["identity"] == identity.Name })
+		if fixed {
+			used = len(identity.Annotations) > 0
+		}
 		switch _, marked := identity.Labels[markLabel]; {
 		case used && marked:
 			delete(identity.Labels, markLabel)
@@ -314,8 +332,9 @@ func lockOnce(ctx context.Context, o *op, db *Database) (time.Duration, error) {
 		return 0, nil
 	}
 	var lock corev1.ConfigMap
-	there, err := o.find(ctx, &lock, db, "lock")
-	if err != nil {
+	err := o.live.Get(ctx, types.NamespacedName{Namespace: db.Namespace, Name: "lock"}, &lock)
+	there := err == nil
+	if client.IgnoreNotFound(err) != nil {
 		return 0, err
 	}
 	if there && lock.DeletionTimestamp != nil && o.fixed {

@@ -24,7 +24,7 @@ type Search struct {
 }
 
 // Look looks for the violation that a scenario is written to show, in
-// histories from the seed on. Anything else that goes wrong is an error.
+// histories from the seed on. Anything else that goes wrong is an [OtherError].
 func Look(r *scenarios.Registry, file *scenarios.File, selection explore.Selection, seed uint64, limit Limit) (Search, error) {
 	hunted := *file
 	hunted.Expect = scenarios.Expect{} // so that the first violation ends the search
@@ -50,5 +50,17 @@ func Look(r *scenarios.Registry, file *scenarios.File, selection explore.Selecti
 		s.Found = true
 		return s, nil
 	}
-	return s, fmt.Errorf("%s, seed %d: %s %s: %s %v", file.Path, f.Bad.Seed, f.Bad.Result, f.Bad.Property, f.Bad.Found, f.Bad.Err)
+	return s, &OtherError{f.Bad}
 }
+
+// OtherError says that a search has met something else than it was looking for.
+type OtherError struct{ Outcome *scenarios.Outcome }
+
+// Error says what.
+func (e *OtherError) Error() string {
+	o := e.Outcome
+	return fmt.Sprintf("%s, seed %d: %s %s: %s %v", o.File.Path, o.Seed, o.Result, o.Property, o.Found, o.Err)
+}
+
+// Unwrap returns the error of a run that could not be made.
+func (e *OtherError) Unwrap() error { return e.Outcome.Err }
