@@ -43,7 +43,7 @@ var Classes = []struct{ Letter, Meaning string }{
 func Bugs() []Bug {
 	var all []Bug
 	for _, family := range [][]Bug{
-		recreatedBugs(), staleSpecBugs(), intermediateBugs(), halfwayBugs(), unobservedBugs(), replicaBugs(), onceMadeBugs(), collectedBugs(), nodeBugs(),
+		recreatedBugs(), staleSpecBugs(), intermediateBugs(), halfwayBugs(), unobservedBugs(), replicaBugs(), onceMadeBugs(), collectedBugs(), nodeBugs(), reloaderBugs(), volumeBugs(), leaderBugs(), runtimeBugs(), dataPlaneBugs(),
 	} {
 		all = append(all, family...)
 	}

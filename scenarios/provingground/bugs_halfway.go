@@ -172,6 +172,9 @@ func upscale(ctx context.Context, o *op, db *Database) (time.Duration, error) {
 		return 0, err
 	}
 	add := func(state string) error {
+		if slices.Contains(db.Status.Pending, state) {
+			return nil
+		}
 		return o.note(ctx, db, func(s *DatabaseStatus) { s.Pending = append(s.Pending, state) })
 	}
 	if o.fixed && there && !slices.Contains(db.Status.Pending, succeeded) {
