@@ -18,9 +18,9 @@ func TestPlansOfTheMixSuitTheScenario(t *testing.T) {
 		"no faults":             {want: nil},
 		"some faults":           {faults: Faults{Add: []FaultUse{{Name: "watch-lag"}}}, want: nil},
 		"all but one":           {faults: Faults{Profile: "stormy", Remove: []FaultName{"process-crash"}}, want: nil},
-		"all":                   {faults: Faults{Profile: "stormy"}, want: []string{"crash", "stale", "missed"}},
-		"all, streamed lists":   {faults: Faults{Profile: "swarm"}, cluster: Cluster{APIServers: 2}, want: []string{"crash", "stale", "missed"}},
-		"all, lists of the old": {faults: Faults{Profile: "swarm"}, cluster: Cluster{APIServers: 2, WatchList: &old}, want: []string{"crash", "stale", "missed", "travel"}},
+		"all":                   {faults: Faults{Profile: "stormy"}, want: []string{"crash", "stale", "missed", "overtaken"}},
+		"all, streamed lists":   {faults: Faults{Profile: "swarm"}, cluster: Cluster{APIServers: 2}, want: []string{"crash", "stale", "missed", "overtaken"}},
+		"all, lists of the old": {faults: Faults{Profile: "swarm"}, cluster: Cluster{APIServers: 2, WatchList: &old}, want: []string{"crash", "stale", "missed", "travel", "overtaken"}},
 	} {
 		f := &File{Scenario: Scenario{Faults: row.faults, Cluster: row.cluster}}
 		var got []string

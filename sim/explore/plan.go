@@ -67,6 +67,8 @@ func Plans() []Plan {
 			Faults: []cluster.Fault{{Kind: "watch-gap", Rate: few}, {Kind: "watch-disconnect", Rate: few}}},
 		{Name: "travel", Meaning: "After each write, a process comes back some time later to an API server that has stayed in the past.",
 			Faults: atSideEffects("time-travel"), Servers: 2},
+		{Name: "overtaken", Meaning: "Each request, answer and event of a watch about an object that several use is held up until one of them has written the object.",
+			Faults: []cluster.Fault{{Kind: "api-overtaken-request"}, {Kind: "api-overtaken-answer"}, {Kind: "watch-overtaken"}}},
 	}
 }
 
