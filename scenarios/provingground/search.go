@@ -19,7 +19,6 @@ type Limit struct {
 type Search struct {
 	Found bool
 	Runs  int // up to the one that showed it
-	Took  time.Duration
 	Bad   *scenarios.Outcome // it
 }
 
@@ -42,7 +41,7 @@ func Look(r *scenarios.Registry, file *scenarios.File, selection explore.Selecti
 		return Search{}, fmt.Errorf("explore %s: %w", file.Path, err)
 	}
 	f := explored.Files[0]
-	s := Search{Runs: f.Runs, Took: explored.Took, Bad: f.Bad}
+	s := Search{Runs: f.Runs, Bad: f.Bad}
 	switch {
 	case f.Bad == nil:
 		return s, nil

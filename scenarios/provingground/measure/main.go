@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
@@ -26,8 +27,8 @@ func main() {
 }
 
 func run() error {
-	m := provingground.Measurement{Log: os.Stdout}
-	strategies := flag.String("strategies", "mix,uniform,sticky,pos,pct,pos-conflicts,pct-conflicts,swarm,guided,crash,stale,missed,travel", "ways of searching, the mix first")
+	m := provingground.Measurement{Log: os.Stdout, CPU: spent}
+	strategies := flag.String("strategies", "mix,uniform,sticky,pos,pct,pos-conflicts,pct-conflicts,swarm,guided,crash,stale,missed,travel,overtaken", "ways of searching, the mix first")
 	only := flag.String("bugs", "", "the bugs to look for; all if empty, and only then something is written")
 	flag.IntVar(&m.Masters, "masters", 10, "searches of each bug in each way")
 	flag.IntVar(&m.Runs, "runs", 160, "runs of a search, but for those of the first strategy")
@@ -56,6 +57,15 @@ func run() error {
 		}
 	}
 	return verdict(rows)
+}
+
+// spent is the processor time of the program.
+func spent() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(fmt.Sprintf("getrusage of the program itself: %v", err)) // it takes no input
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // verdict says that a bug was not found at all, or that a twin gave a false alarm.
