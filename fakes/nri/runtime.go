@@ -57,9 +57,14 @@ type Runtime struct {
 	// Takes is how long a sandbox is being created after the plugin was asked.
 	Takes time.Duration
 
-	// Longest is the longest time that the plugin has held up a request.
+	// Frozen, if set, says whether the plugin's process gets no processor, and how often
+	// that has begun. What happens meanwhile is not the plugin's doing.
+	Frozen func() (now bool, times int)
+
+	// Longest is the longest time that the plugin has held up a request, of those during
+	// which its process was not frozen.
 	Longest time.Duration
-	Dropped int // plugins that were late
+	Dropped int // plugins that were late, frozen or not
 }
 
 // New returns the runtime of a node with a kernel, without Pods.
@@ -99,20 +104,7 @@ func (r *Runtime) Start(ctx context.Context, c clock.Clock, p Pod) (*Running, er
 		return nil, err
 	}
 	run.created = true
-	run.Container = &node.Container{ID: fmt.Sprintf("container-%d", r.made), Name: p.Container, Args: p.Args}
-	if err := r.ask(ctx, c, func(ctx context.Context, h nri.Handler) { h.CreateContainer(ctx, run.Sandbox, run.Container) }); err != nil {
-		return nil, err
-	}
-	run.Cgroup = r.kernel.AddCgroup(p.UID, run.Container.ID, p.Image)
-	run.PID = r.kernel.Fork(run.Cgroup, netns)
-	if err := r.ask(ctx, c, func(ctx context.Context, h nri.Handler) { h.StartContainer(ctx, run.Sandbox, run.Container) }); err != nil {
-		return nil, err
-	}
-	run.started = true
-	if len(p.Args) > 0 {
-		r.kernel.Exec(run.PID, p.Args[0])
-	}
-	return run, nil
+	return run, r.startContainer(ctx, c, run, p)
 }
 
 // Stop ends a Pod, whether it has started or not.
@@ -134,6 +126,43 @@ func (r *Runtime) Stop(ctx context.Context, c clock.Clock, uid types.UID) error 
 	return nil
 }
 
+// PowerLoss forgets all Pods and the plugin: with the node, all of it is gone. The kernel
+// is the node's business.
+func (r *Runtime) PowerLoss() {
+	r.HangUp()
+	r.pods = nil
+}
+
+// Restart ends the container of a Pod that runs and starts another in its place, in the
+// same sandbox, as a kubelet does with one that has ended.
+func (r *Runtime) Restart(ctx context.Context, c clock.Clock, run *Running, p Pod) error {
+	r.kernel.RemoveCgroup(run.Cgroup)
+	run.Cgroup, run.started = 0, false
+	return r.startContainer(ctx, c, run, p)
+}
+
+// startContainer makes a container in a sandbox, and runs its command.
+func (r *Runtime) startContainer(ctx context.Context, c clock.Clock, run *Running, p Pod) error {
+	r.made++
+	run.Container = &node.Container{ID: fmt.Sprintf("container-%d", r.made), Name: p.Container, Args: p.Args}
+	if err := r.ask(ctx, c, func(ctx context.Context, h nri.Handler) { h.CreateContainer(ctx, run.Sandbox, run.Container) }); err != nil {
+		return err
+	}
+	if !slices.Contains(r.pods, run) {
+		return nil // it was stopped meanwhile
+	}
+	run.Cgroup = r.kernel.AddCgroup(p.UID, run.Container.ID, p.Image)
+	run.PID = r.kernel.Fork(run.Cgroup, run.Netns)
+	if err := r.ask(ctx, c, func(ctx context.Context, h nri.Handler) { h.StartContainer(ctx, run.Sandbox, run.Container) }); err != nil {
+		return err
+	}
+	run.started = true
+	if len(p.Args) > 0 {
+		r.kernel.Exec(run.PID, p.Args[0])
+	}
+	return nil
+}
+
 // ask lets the plugin do something, and waits for it as long as the runtime does. It
 // fails only if ctx ends.
 func (r *Runtime) ask(ctx context.Context, c clock.Clock, call func(context.Context, nri.Handler)) error {
@@ -142,17 +171,27 @@ func (r *Runtime) ask(ctx context.Context, c clock.Clock, call func(context.Cont
 		return ctx.Err()
 	}
 	before := c.Monotonic()
+	frozen, times := r.frozen()
 	answered := c.NewSignal()
 	conn.send(&request{call: call, answered: answered})
 	limited, cancel := c.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	err := answered.Wait(limited)
-	r.Longest = max(r.Longest, c.Monotonic()-before)
+	if _, by := r.frozen(); !frozen && by == times {
+		r.Longest = max(r.Longest, c.Monotonic()-before)
+	}
 	if err != nil && ctx.Err() == nil {
 		r.Dropped++
 		conn.close()
 	}
 	return ctx.Err()
+}
+
+func (r *Runtime) frozen() (now bool, times int) {
+	if r.Frozen == nil {
+		return false, 0
+	}
+	return r.Frozen()
 }
 
 // known are the sandboxes and containers that Synchronize is told of.

@@ -18,6 +18,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/fakes/kernel"
 	"github.com/seedbed-sim/seedbed/fakes/nri"
+	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
 
@@ -27,9 +28,14 @@ type node struct {
 	name    string
 	kernel  *kernel.Kernel
 	runtime *nri.Runtime
+	boots   int          // that are known
 	queue   []*work      // to be started or stopped by the runtime
 	due     func()       // wakes the runtime
 	env     *cluster.Env // of the agent that runs
+
+	plane   *scenarios.Span // how long calls of the data plane take
+	refuses bool            // some of them fail
+	forgets bool            // some of them seem to have failed
 
 	// views are what the data plane may have: the Secrets that the last sync to succeed has
 	// seen, and those that syncs since have. They outlive agents, as the data plane does.
@@ -37,26 +43,44 @@ type node struct {
 }
 
 func (s *State) addNode(name string) {
-	n := &node{state: s, name: name}
-	n.kernel = kernel.New(kernel.Options{Conduct: n.conduct})
+	n := &node{state: s, name: name, plane: s.config.Plane}
+	n.kernel = kernel.New(kernel.Options{Conduct: n.conduct, Done: n.done})
 	n.runtime = nri.New(n.kernel)
 	n.runtime.SetServed(s.config.NRI)
+	n.runtime.Frozen = func() (bool, int) {
+		agent := s.world.Cluster.Process(name + "/agent")
+		return agent.Paused(), agent.Pauses()
+	}
 	s.nodes, s.byName[name] = append(s.nodes, n), n
 }
 
-// conduct lets a call of the data plane take its time.
+// errPlane is what the kernel says of a call that it does not carry out.
+var errPlane = errors.New("input/output error")
+
+// conduct lets a call of the data plane take its time, or fail.
 func (n *node) conduct(ctx context.Context, _ string) error {
-	span := n.state.config.Plane
-	if span == nil || n.env == nil {
+	if n.refuses && n.state.unlucky(4) {
+		return errPlane
+	}
+	if n.plane == nil || n.env == nil {
 		return nil
 	}
-	return n.env.Clock.Sleep(ctx, n.state.within(span))
+	return n.env.Clock.Sleep(ctx, n.state.within(n.plane))
+}
+
+// done lets a call of the data plane seem to have failed.
+func (n *node) done(context.Context, string) error {
+	if n.forgets && n.state.unlucky(4) {
+		return errPlane
+	}
+	return nil
 }
 
 // runAgent is the main function of the agent's process.
 func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 	n := s.byName[env.Node]
 	n.env = env
+	s.booted(n)
 	log, recorder := s.logOf(env), recorder{s, env}
 	plane := n.kernel.Plane(env.Clock)
 	syncer := secretsync.New(secretsync.Config{Cache: seenBy{env.Cache, n}, Plane: plane, Clock: env.Clock, Recorder: recorder, Log: log})

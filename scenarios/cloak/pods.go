@@ -23,12 +23,17 @@ type work struct {
 	node   *node
 	addr   netip.Addr
 	wanted bool
-	gone   bool // the Pod is, and is to be made again
+	gone   bool   // the Pod is, and is to be made again
+	ended  bool   // its container has, and is to be started again
+	before string // the id of the container that had ended before this one
+	busy   bool   // the runtime is at it
+	again  bool   // and is to look at it once more
 
 	uid     types.UID    // of the Pod that there is, if any
 	run     *nri.Running // once it has started
 	env     map[string]string
-	refused int // creations
+	holds   bool // values, since it was admitted before they were protected
+	refused int  // creations
 
 	// What has become of what it sent.
 	exchanges  int // all
@@ -109,6 +114,24 @@ func (s *State) lookForPod(ctx context.Context, env *cluster.Env, w *work) {
 	}
 }
 
+// booted makes a node forget what was in its memory, if it has lost its power since it was
+// asked last. The kubelet makes new sandboxes for its Pods then.
+func (s *State) booted(n *node) {
+	boots := s.world.Cluster.Node(n.name).Boots()
+	if boots == n.boots {
+		return
+	}
+	n.boots = boots
+	n.kernel.Reboot()
+	n.runtime.PowerLoss()
+	n.queue, n.views = nil, nil
+	for _, w := range s.works {
+		if w.node == n {
+			w.run, w.env = nil, nil
+		}
+	}
+}
+
 // enqueue lets the node's runtime look at a workload.
 func (n *node) enqueue(w *work) {
 	if !slices.Contains(n.queue, w) {
@@ -125,8 +148,12 @@ func (s *State) runRuntime(ctx context.Context, env *cluster.Env) {
 	due := env.Clock.NewSignal()
 	n.due = due.Send
 	env.OnEnd(func() { n.due = nil; n.runtime.HangUp() })
+	s.booted(n)
 	group := env.Clock.NewGroup(ctx)
 	for _, w := range s.works {
+		if w.node == n {
+			w.busy, w.again = false, false
+		}
 		// What a runtime of before had begun, or what it ran.
 		if w.node == n && w.uid != "" {
 			if w.run == nil {
@@ -140,7 +167,16 @@ func (s *State) runRuntime(ctx context.Context, env *cluster.Env) {
 		for len(n.queue) > 0 {
 			w := n.queue[0]
 			n.queue = n.queue[1:]
-			group.Go("pod", func(ctx context.Context) { s.runPod(ctx, env, group, w) })
+			if w.again = w.busy; w.busy {
+				continue
+			}
+			w.busy = true
+			group.Go("pod", func(ctx context.Context) {
+				s.runPod(ctx, env, group, w)
+				if w.busy = false; w.again {
+					n.enqueue(w)
+				}
+			})
 		}
 		if due.Wait(ctx) != nil {
 			return

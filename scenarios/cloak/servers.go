@@ -35,14 +35,14 @@ var errNoAnswer = errors.New("no answer")
 // resolve asks for the address of a workload's host.
 func (s *State) resolve(w *work, pid int) (netip.Addr, error) {
 	server := clusterDNS
-	if s.config.Rogue && s.unlucky(2) {
+	if s.rogue && s.unlucky(2) {
 		server = rogueDNS
 	}
 	id := uint16(s.random.Intn(1 << 16))
 	if err := w.node.kernel.Ask(pid, server, id, w.config.Host); err != nil {
 		return netip.Addr{}, err
 	}
-	if s.unlucky(10) {
+	if s.mute || s.unlucky(10) {
 		return netip.Addr{}, errNoAnswer // it got lost
 	}
 	a, err := w.node.kernel.Deliver(pid, kernel.Answer{From: server, ID: id, Name: w.config.Host, Addrs: []netip.Addr{s.addressOf(w.config.Host)}})

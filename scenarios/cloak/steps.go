@@ -3,6 +3,7 @@ package cloak
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,12 +29,14 @@ func steps() []scenarios.StepKind {
 			"cloak.stop: web", func(st *scenarios.Story, s *State, args PodArgs) error { return s.want(st, args.Pod, false) }),
 		scenarios.NewStep("run", "A workload is to run again.",
 			"cloak.run: web", func(st *scenarios.Story, s *State, args PodArgs) error { return s.want(st, args.Pod, true) }),
+		scenarios.NewStep("hostile", "For a while things go wrong, one after the other, drawn from: "+strings.Join(harmNames(), ", ")+". Then all is made well, and all workloads are restarted.",
+			"cloak.hostile: {for: 1h}", hostile),
 		scenarios.NewStep("hangUp", "The container runtime of a node closes the connection of its plugin.",
 			"cloak.hangUp: node-1", hangUp),
 		scenarios.NewStep("webhook", "The webhook goes down, or comes back.",
 			"cloak.webhook: {down: true}", func(st *scenarios.Story, s *State, args WebhookArgs) error {
-				st.Tell("webhook", "the webhook is down: %t", args.Down)
-				s.webhookDown = args.Down
+				st.Tell("webhook", "the webhook is down: %t; it cannot read: %t", args.Down, args.Blind)
+				s.webhookDown, s.webhookBlind = args.Down, args.Blind
 				return nil
 			}),
 	}
@@ -62,7 +65,8 @@ type NodeArgs struct {
 
 // WebhookArgs says how the webhook is.
 type WebhookArgs struct {
-	Down bool `yaml:"down" doc:"Whether it is down."`
+	Down  bool `yaml:"down" doc:"Whether it is down."`
+	Blind bool `yaml:"blind" doc:"Whether some of its reads fail."`
 }
 
 // putSecret makes a Secret, or changes it.

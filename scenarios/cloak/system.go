@@ -2,14 +2,21 @@ package cloak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/cloak"
+	"github.com/seedbed-sim/seedbed/core/cloak/protected"
+	"github.com/seedbed-sim/seedbed/core/cloak/references"
+	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
 	"github.com/seedbed-sim/seedbed/core/cloak/webhook"
+	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/leaks"
@@ -28,11 +35,17 @@ type State struct {
 	works  []*work
 	hosts  []string // that have an address, in the order in which they were named
 
-	webhookDown bool
-	values      map[ValueName][]byte // that a Secret has had
-	leaks       leaks.Index
-	breaches    map[string]error
-	events      int
+	changed []SecretConfig       // as Secrets are now, where that is not as at first
+	foreign map[types.UID]string // Secrets of somebody else in the place of shadows, by their names
+
+	webhookDown  bool
+	webhookBlind bool                 // some of its reads fail
+	rogue        bool                 // a server that nobody trusts answers as well
+	mute         bool                 // no server answers
+	values       map[ValueName][]byte // that a Secret has had
+	leaks        leaks.Index
+	breaches     map[string]error
+	events       int
 }
 
 // System returns the system for registration.
@@ -53,7 +66,7 @@ func System() scenarios.System {
 func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, random: w.Engine().Stream("cloak", "traffic"), byName: map[string]*node{},
-		values: map[ValueName][]byte{}, breaches: map[string]error{},
+		values: map[ValueName][]byte{}, breaches: map[string]error{}, foreign: map[types.UID]string{}, rogue: c.Rogue,
 	}
 	if err := s.furnish(); err != nil {
 		return nil, err
@@ -98,7 +111,7 @@ func (s *State) furnish() error {
 // hook puts the webhook in front of the API servers. It looks at the store itself, as
 // one does whose reads are live.
 func (s *State) hook() {
-	pods, secrets := &webhook.Pods{Live: s.world.Admin()}, webhook.Secrets{}
+	pods, secrets := &webhook.Pods{Live: sighted{s.world.Admin(), s}}, webhook.Secrets{}
 	s.world.Cluster.Store().Hook(admission.Hook{
 		Name: "pods.getkloak.io", Match: matches("pods"), Reinvoke: true,
 		Mutate: func(r *admission.Review) admission.Answer {
@@ -109,7 +122,11 @@ func (s *State) hook() {
 			if s.webhookDown {
 				return admission.TimedOut("https://webhook.kloak-system.svc", 10)
 			}
-			return answer(pods.Mutate(context.Background(), r.Namespace, p, nil))
+			err := pods.Mutate(context.Background(), r.Namespace, p, nil)
+			if err == nil {
+				s.admitted(p)
+			}
+			return answer(err)
 		},
 	})
 	s.world.Cluster.Store().Hook(admission.Hook{
@@ -123,6 +140,34 @@ func (s *State) hook() {
 			return answer(secrets.Validate(secret, old))
 		},
 	})
+}
+
+// sighted reads for the webhook, unless that is blind.
+type sighted struct {
+	kube.Reader
+	s *State
+}
+
+// errBlind is what a webhook sees that reaches no API server.
+var errBlind = errors.New("connection refused")
+
+// Get implements kube.Reader.
+func (r sighted) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if r.s.webhookBlind && r.s.unlucky(2) {
+		return errBlind
+	}
+	return r.Reader.Get(ctx, key, obj, opts...)
+}
+
+// admitted looks at a Pod that the webhook lets through.
+func (s *State) admitted(p *corev1.Pod) {
+	for _, ref := range references.Find(&p.Spec) {
+		var secret corev1.Secret
+		err := s.world.Admin().Get(context.Background(), client.ObjectKey{Namespace: Namespace, Name: *ref.Name}, &secret)
+		if err == nil && protected.Enabled(&secret) && !shadow.Managed(&secret) {
+			s.breaks(webhookRefuses, fmt.Errorf("Pod %s is let through with Secret %s itself in %s", p.Name, secret.Name, ref.Field))
+		}
+	}
 }
 
 func matches(resource string) admission.Match {

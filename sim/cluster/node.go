@@ -15,6 +15,7 @@ type Node struct {
 	index     int
 	disk      *disk.Disk
 	down      bool
+	boots     int           // after the first
 	full      bool          // its disk
 	silences  int           // how often it has gone silent or was heard again
 	quiet     bool          // the control plane does not hear from it
@@ -60,6 +61,10 @@ func (n *Node) Sockets() *kms.Sockets {
 	return n.sockets
 }
 
+// Boots counts how often the node has come up again. What a fake keeps in the memory of a
+// node is lost when the number has changed.
+func (n *Node) Boots() int { return n.boots }
+
 // Process adds a process to the node and starts it at the present time.
 func (n *Node) Process(spec ProcessSpec) *Process {
 	p := n.cluster.newProcess(n, spec)
@@ -98,6 +103,7 @@ func (n *Node) Start() {
 		return
 	}
 	n.down = false
+	n.boots++
 	n.cluster.emit("proc", n.name, "boot", "", 0, "the node is up again")
 	n.cluster.net.Host(n.name).SetUp(true)
 	n.cluster.kubelet.booted(n)

@@ -96,7 +96,8 @@ type Process struct {
 	informers []*Informer
 	streams   []*session // watches opened by tasks
 	waiting   []*session // that faults hold back until it writes
-	pauses    int
+	pauses    int // under way
+	held      int // ever
 
 	client    client.Client
 	conn      *Instance
@@ -152,6 +153,9 @@ func (p *Process) Alive() bool { return p.alive }
 
 // Paused reports whether the process is stopped for a while.
 func (p *Process) Paused() bool { return p.pauses > 0 }
+
+// Pauses counts the pauses that the process has had, one under way included.
+func (p *Process) Pauses() int { return p.held }
 
 // Incarnation counts the starts of the process.
 func (p *Process) Incarnation() int { return p.incarnation }
@@ -241,6 +245,7 @@ func (p *Process) hold() (goOn func()) {
 		return nil
 	}
 	p.pauses++
+	p.held++
 	p.proc.Pause()
 	inc := p.incarnation
 	p.cluster.emit("proc", p.name, "pause", "", uint64(p.pauses), "is paused")

@@ -1,0 +1,144 @@
+package cloak
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/sim/engine"
+)
+
+// HostileArgs say for how long the world is hostile.
+type HostileArgs struct {
+	For   scenarios.Duration `yaml:"for" form:"required,short" doc:"How long."`
+	Every scenarios.Span     `yaml:"every" doc:"The time between two things that go wrong; 1s..1m by default."`
+	Only  []string           `yaml:"only" doc:"The things that go wrong, if not all."`
+}
+
+// harm is one thing that goes wrong. It returns what that is, in words; empty if there
+// was nothing to do it to.
+type harm struct {
+	name   string
+	weight int
+	do     func(*hostility) (string, error)
+}
+
+// hostility is what harms work on. Each has a node and a workload to be done to.
+type hostility struct {
+	*State
+	draw  *engine.Stream
+	node  *node
+	work  *work
+	until time.Duration // when the last harm ends that ends by itself
+}
+
+func harmNames() (names []string) {
+	for _, h := range harms {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// between draws a duration.
+func (h *hostility) between(low, high time.Duration) time.Duration {
+	return h.draw.Duration(engine.Dist{Min: low, Max: high})
+}
+
+// oneIn draws whether something happens that does once in n times.
+func (h *hostility) oneIn(n int) bool { return h.draw.Intn(n) == n-1 }
+
+func pick[T any](draw *engine.Stream, all []T) T { return all[draw.Intn(len(all))] }
+
+// lasts notes a harm that ends by itself.
+func (h *hostility) lasts(d time.Duration) { h.until = max(h.until, h.world.Engine().Elapsed()+d) }
+
+// later ends a harm.
+func (h *hostility) later(d time.Duration, do func()) {
+	h.lasts(d)
+	h.world.Engine().After(d, func(any) { do() }, nil)
+}
+
+// hostile does harm for a while, and then makes everything well again.
+func hostile(st *scenarios.Story, s *State, args HostileArgs) error {
+	chosen, total := slices.Clone(harms), 0
+	if len(args.Only) > 0 {
+		chosen = slices.DeleteFunc(chosen, func(h harm) bool { return !slices.Contains(args.Only, h.name) })
+	}
+	for _, h := range chosen {
+		total += h.weight
+	}
+	if len(chosen) != len(args.Only) && len(args.Only) > 0 {
+		return fmt.Errorf("not all of %v are harms; there are %v", args.Only, harmNames())
+	}
+	every := args.Every
+	if every.Max == 0 {
+		every = scenarios.Span{Min: time.Second, Max: time.Minute}
+	}
+	h := &hostility{State: s, draw: st.Engine().Stream("story", "harm")}
+	for end := st.Engine().Elapsed() + args.For.Std(); st.Engine().Elapsed() < end; {
+		if err := st.Sleep(min(st.DrawSpan("pause", every), max(0, end-st.Engine().Elapsed()))); err != nil {
+			return err
+		}
+		h.node, h.work = pick(h.draw, s.nodes), pick(h.draw, s.works)
+		h.strike(st, chosen, h.draw.Intn(total))
+	}
+	if left := h.until - st.Engine().Elapsed(); left > 0 {
+		if err := st.Sleep(left); err != nil {
+			return err
+		}
+	}
+	return s.makeWell(st)
+}
+
+// strike does the harm that a number stands for.
+func (h *hostility) strike(st *scenarios.Story, chosen []harm, n int) {
+	for _, c := range chosen {
+		if n -= c.weight; n >= 0 {
+			continue
+		}
+		switch text, err := c.do(h); {
+		case err != nil:
+			st.Tell(c.name, "tries in vain: %s: %v", c.name, err)
+		case text != "":
+			st.Tell(c.name, "%s", text)
+		}
+		return
+	}
+}
+
+// settled is how long it may take until the Pods of before are gone.
+const settled = 5 * time.Minute
+
+// makeWell ends what does not end by itself, gives the Secrets what they had at first,
+// and lets all workloads run anew: who has a placeholder of before in its environment
+// needs a restart.
+func (s *State) makeWell(st *scenarios.Story) error {
+	s.rogue, s.mute, s.webhookDown, s.webhookBlind = s.config.Rogue, false, false, false
+	for _, n := range s.nodes {
+		n.plane, n.refuses, n.forgets = s.config.Plane, false, false
+		n.runtime.SetServed(s.config.NRI)
+	}
+	for _, c := range s.config.Secrets {
+		if err := s.heal(c); err != nil {
+			return err
+		}
+	}
+	st.Tell("world", "the world is well again, and all workloads are restarted")
+	for _, w := range s.works {
+		w.wanted = false
+	}
+	gone, err := st.WaitUntil("workloads to be gone", settled, func() (bool, error) {
+		return !slices.ContainsFunc(s.works, func(w *work) bool { return w.uid != "" || w.run != nil }), nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case !gone:
+		return fmt.Errorf("some workloads are not gone after %s", settled)
+	}
+	for _, w := range s.works {
+		w.wanted = true
+	}
+	return nil
+}
