@@ -57,6 +57,7 @@ var plantedBugs = []planted{
 
 	{"a Secret of somebody else is overwritten", "shadow/reconciler.go", "case current != nil && !Owned(current, original):", "case current != nil && !Owned(current, original) && false:", "TestForeign"},
 	{"a Secret of somebody else is deleted", "shadow/reconciler.go", "current == nil || !Owned(current, original) ||", "current == nil ||", "TestForeign"},
+	{"an orphan in an old cache is deleted", "shadow/reconciler.go", "if live == nil || live.UID != original.UID {", "if live == nil {", "TestOrphanInAnOldCache"},
 	{"whose it was before does not matter", "shadow/shadow.go", "&& ref.UID == original.UID", "", "TestOrphan"},
 	{"what is deleted may have changed", "shadow/reconciler.go", "client.Preconditions{UID: &current.UID, ResourceVersion: &current.ResourceVersion}", "client.Preconditions{}", "TestLagsBehind"},
 	{"both get new placeholders", "shadow/plan.go", "if other.older(me) {", "if other.older(me) || true {", "TestDuplicates"},

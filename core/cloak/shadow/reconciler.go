@@ -39,9 +39,9 @@ type SecretReconciler struct {
 	Log      logr.Logger
 }
 
-// errOrphan is returned while the shadow of a deleted Secret is still there: to take it
-// over would give the new Secret's values to Pods of the old one.
-var errOrphan = errors.New("it belongs to a Secret that had this name before, and awaits the garbage collector")
+// errOrphan is returned when the shadow of a deleted Secret is still there: to take it over
+// would give the new Secret's values to Pods of the old one.
+var errOrphan = errors.New("it belongs to a Secret that had this name before")
 
 // Reconcile brings the shadow of one Secret to what section 2.2 of the specification
 // says:
@@ -52,13 +52,15 @@ var errOrphan = errors.New("it belongs to a Secret that had this name before, an
 //     refuses Pods, in place of half of them being protected;
 //  4. otherwise what [Plan] says, bound to the versions that were read.
 //
-// A foreign Secret in the shadow's place is left alone, and the condition says so.
+// A foreign Secret in the shadow's place is left alone, and the condition says so. One that
+// belongs to a Secret of the same name that is gone is deleted first, as the garbage
+// collector would: that may miss it, if its watch broke while the name changed hands.
 func (r *SecretReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	reader := r.Cache
 	var err error
 	for range attempts {
 		err = r.attempt(ctx, reader, req.NamespacedName)
-		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
+		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) && !errors.Is(err, errOrphan) {
 			break
 		}
 		reader = r.Live
@@ -129,10 +131,29 @@ func (r *SecretReconciler) remove(ctx context.Context, original, current *corev1
 // foreign deals with a Secret in the place of the shadow.
 func (r *SecretReconciler) foreign(ctx context.Context, original, current *corev1.Secret) error {
 	if orphaned(current, original) {
-		return errOrphan
+		return r.removeOrphan(ctx, original, current)
 	}
 	return r.tell(ctx, original, &Condition{Status: "False", Reason: "ShadowConflict", Message: fmt.Sprintf(
 		"there is a Secret %s that is not the shadow of this one; it is left alone, and Pods that refer to this one are refused until it is deleted", current.Name)})
+}
+
+// removeOrphan deletes a shadow whose owner is gone, and returns errOrphan, so that it is
+// looked at again. What was read may be older than the shadow: only if the Secret is as
+// read now as well, its name is that of the shadow's owner no more.
+func (r *SecretReconciler) removeOrphan(ctx context.Context, original, current *corev1.Secret) error {
+	live, err := get(ctx, r.Live, client.ObjectKeyFromObject(original))
+	if err != nil {
+		return err
+	}
+	if live == nil || live.UID != original.UID {
+		return errOrphan
+	}
+	err = r.Live.Delete(ctx, current, client.Preconditions{UID: &current.UID, ResourceVersion: &current.ResourceVersion})
+	if err := client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
+	r.Log.Info("Deleted shadow of a Secret that is gone", "secret", client.ObjectKeyFromObject(original))
+	return errOrphan
 }
 
 // write creates or updates the shadow, unless it is as it should be.
