@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,6 +37,9 @@ type Options struct {
 	// an error fails the call before it has any effect.
 	Conduct func(ctx context.Context, call string) error
 
+	// Now, if set, is the time since some moment: queries and real addresses grow old.
+	Now func() time.Duration
+
 	// Done, if set, is asked after each call that had an effect, which an error makes
 	// seem to have failed.
 	Done func(ctx context.Context, call string) error
@@ -57,7 +61,8 @@ type Kernel struct {
 	tracked map[policy.Cgroup]bool
 
 	// What is attached.
-	attached map[plane.Netns]int
+	attached map[plane.Netns][]Layout // the programs, by whose maps they use
+	layout   Layout                   // of the maps that there are
 	hooked   map[File]bool
 
 	// What runs.
@@ -73,9 +78,15 @@ type Kernel struct {
 	events []plane.Event
 	ready  clock.Signal // of the agent that waits for an event; nil if there is none
 
-	real    map[uint64][]netip.Addr // of hosts, as trusted servers have said last
-	queries map[query]bool          // that have no answer yet
+	real    map[uint64][]realAddr // of hosts, as trusted servers have said last
+	stuck   map[stickyKey]stuck
+	queries map[query]time.Duration // that have no answer yet, and until when they may have
+	pending map[Thread]pending
+	forms   map[placeholder.Key]formOf // of the entries
+	rules   map[placeholder.Key]policy.Rule
 	counts  map[policy.Reason]int
+
+	generation int // of the entries, the grants and what is attached
 }
 
 // New returns a kernel that has just booted.
@@ -94,10 +105,12 @@ func (k *Kernel) Reboot() {
 	defer k.mu.Unlock()
 	k.entries, k.grants, k.vips, k.trusted = map[placeholder.Key]plane.Entry{}, map[policy.Grant]bool{}, nil, nil
 	k.bound, k.tracked = map[netip.Addr]types.UID{}, map[policy.Cgroup]bool{}
-	k.attached, k.hooked = map[plane.Netns]int{}, map[File]bool{}
+	k.attached, k.hooked = map[plane.Netns][]Layout{}, map[File]bool{}
 	k.netns, k.cgroups, k.processes = map[plane.Netns]*netns{}, map[policy.Cgroup]*cgroup{}, map[int]*process{}
 	k.sockets, k.events = map[uint64]*Socket{}, nil
-	k.real, k.queries, k.counts = map[uint64][]netip.Addr{}, map[query]bool{}, map[policy.Reason]int{}
+	k.real, k.stuck, k.queries = map[uint64][]realAddr{}, map[stickyKey]stuck{}, map[query]time.Duration{}
+	k.pending, k.counts = map[Thread]pending{}, map[policy.Reason]int{}
+	k.index()
 	k.inode, k.pid, k.cookie = 4026531840, 1, 0
 }
 

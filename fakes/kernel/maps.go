@@ -3,7 +3,6 @@ package kernel
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -32,6 +31,7 @@ func (k *Kernel) PutEntry(ctx context.Context, e plane.Entry) error {
 			return full("entries", k.opts.Limits.Entries)
 		}
 		k.entries[e.Key()] = e
+		k.index()
 		return nil
 	})
 }
@@ -40,6 +40,7 @@ func (k *Kernel) PutEntry(ctx context.Context, e plane.Entry) error {
 func (k *Kernel) DeleteEntry(ctx context.Context, key placeholder.Key) error {
 	return k.do(ctx, "delete entry", func() error {
 		delete(k.entries, key)
+		k.index()
 		return nil
 	})
 }
@@ -66,6 +67,7 @@ func (k *Kernel) SetACL(ctx context.Context, revoke, add []policy.Grant) error {
 				return full("grants", k.opts.Limits.Grants)
 			}
 			k.grants[g] = true
+			k.generation++
 		}
 		return nil
 	})
@@ -114,41 +116,4 @@ func (k *Kernel) SetTrusted(ctx context.Context, servers []netip.Addr) error {
 		k.trusted = slices.Clone(servers)
 		return nil
 	})
-}
-
-// Rows returns the virtual IPs as they are, for whoever watches from outside.
-func (k *Kernel) Rows() []virtualip.Row {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return slices.Clone(k.vips)
-}
-
-// Left names the addresses, cgroups and grants that belong to nothing that runs, for
-// whoever watches from outside.
-func (k *Kernel) Left() (left []string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	live := map[netip.Addr]bool{}
-	for _, ns := range k.netns {
-		for _, a := range ns.addrs {
-			live[a] = true
-		}
-	}
-	for a, uid := range k.bound {
-		if !live[a] {
-			left = append(left, fmt.Sprintf("address %s of Pod %s", a, uid))
-		}
-	}
-	for cg := range k.tracked {
-		if k.cgroups[cg] == nil {
-			left = append(left, fmt.Sprintf("cgroup %d", cg))
-		}
-	}
-	for g := range k.grants {
-		if k.cgroups[g.Cgroup] == nil {
-			left = append(left, fmt.Sprintf("grant of %s to cgroup %d", g.Key, g.Cgroup))
-		}
-	}
-	slices.Sort(left)
-	return left
 }

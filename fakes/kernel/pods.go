@@ -20,7 +20,8 @@ func (k *Kernel) AttachNetns(ctx context.Context, name string) (id plane.Netns, 
 		for _, n := range slices.Sorted(maps.Keys(k.netns)) {
 			if path(n) == name {
 				id = n
-				k.attached[n] = 1 // attaching replaces, and never adds
+				k.attached[n] = []Layout{k.layout} // attaching replaces, and never adds
+				k.generation++
 				return nil
 			}
 		}

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -82,7 +83,7 @@ func (k *Kernel) RemoveCgroup(id policy.Cgroup) {
 	defer k.mu.Unlock()
 	for pid, p := range k.processes {
 		if p.cgroup == id {
-			delete(k.processes, pid)
+			k.exit(pid)
 		}
 	}
 	for cookie, s := range k.sockets {
@@ -123,7 +124,13 @@ func (k *Kernel) Exec(pid int, program string) {
 func (k *Kernel) Exit(pid int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.exit(pid)
+}
+
+// exit ends a process with all its threads.
+func (k *Kernel) exit(pid int) {
 	delete(k.processes, pid)
+	maps.DeleteFunc(k.pending, func(t Thread, _ pending) bool { return t.PID == pid })
 }
 
 // Hooked reports whether the TLS code in a file is hooked.
