@@ -95,16 +95,10 @@ func (k *Kernel) StoreVIPs(ctx context.Context, rows []virtualip.Row) error {
 
 // Referred implements plane.Secrets.
 func (k *Kernel) Referred(ctx context.Context) (ids map[uint64]bool, err error) {
-	ids = map[uint64]bool{}
-	err = k.do(ctx, "read sockets", func() error {
-		for _, s := range k.sockets {
-			if s.host != 0 {
-				ids[s.host] = true
-			}
-		}
-		return nil
-	})
-	return ids, err
+	if err := k.do(ctx, "read sockets", func() error { return nil }); err != nil {
+		return nil, err
+	}
+	return k.InUse(), nil
 }
 
 // SetTrusted implements plane.Resolvers.

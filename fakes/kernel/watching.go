@@ -42,6 +42,31 @@ func (k *Kernel) Programs() map[plane.Netns]int {
 	return out
 }
 
+// Real returns the real addresses of hosts that are believed, in order.
+func (k *Kernel) Real() (all []netip.Addr) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(k.real)) {
+		for _, r := range k.real[id] {
+			all = append(all, r.addr)
+		}
+	}
+	return all
+}
+
+// InUse returns the ids of the hosts that open sockets were verified for.
+func (k *Kernel) InUse() map[uint64]bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ids := map[uint64]bool{}
+	for _, s := range k.sockets {
+		if s.host != 0 {
+			ids[s.host] = true
+		}
+	}
+	return ids
+}
+
 // Trusted returns the DNS servers that are trusted.
 func (k *Kernel) Trusted() []netip.Addr {
 	k.mu.Lock()

@@ -30,6 +30,7 @@ type Pod struct {
 	Container   string // its name
 	Args        []string
 	Image       kernel.Image
+	HostNetwork bool // it has no network namespace of its own
 }
 
 // Running is a Pod that runs.
@@ -78,6 +79,12 @@ func (r *Runtime) SetServed(served bool) {
 	}
 }
 
+// Served reports whether NRI is served.
+func (r *Runtime) Served() bool { return !r.absent }
+
+// Connected reports whether a plugin is connected.
+func (r *Runtime) Connected() bool { return r.conn != nil }
+
 // HangUp closes the connection of the plugin, as a runtime does that is restarted.
 func (r *Runtime) HangUp() {
 	if r.conn != nil {
@@ -89,7 +96,10 @@ func (r *Runtime) HangUp() {
 // clock is that of the calling task's process.
 func (r *Runtime) Start(ctx context.Context, c clock.Clock, p Pod) (*Running, error) {
 	r.made++
-	netns, path := r.kernel.AddNetns(p.Addr)
+	netns, path := plane.Netns(0), ""
+	if !p.HostNetwork {
+		netns, path = r.kernel.AddNetns(p.Addr)
+	}
 	run := &Running{Netns: netns, Sandbox: &node.Sandbox{
 		ID: fmt.Sprintf("sandbox-%d", r.made), UID: p.UID, Namespace: p.Namespace, Name: p.Name,
 		Annotations: p.Annotations, NetnsPath: path, IPs: []netip.Addr{p.Addr},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +16,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/cloak/secretsync"
 	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
 	"github.com/seedbed-sim/seedbed/core/cloak/trusteddns"
+	"github.com/seedbed-sim/seedbed/core/cloak/virtualip"
 	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/fakes/kernel"
 	"github.com/seedbed-sim/seedbed/fakes/nri"
@@ -33,6 +35,9 @@ type node struct {
 	due     func()       // wakes the runtime
 	env     *cluster.Env // of the agent that runs
 
+	layout     kernel.Layout // of the maps that its agent works with
+	unreadable []string      // types of objects that its cache does not give away
+
 	plane   *scenarios.Span // how long calls of the data plane take
 	refuses bool            // some of them fail
 	forgets bool            // some of them seem to have failed
@@ -44,7 +49,7 @@ type node struct {
 
 func (s *State) addNode(name string) {
 	n := &node{state: s, name: name, plane: s.config.Plane}
-	n.kernel = kernel.New(kernel.Options{Conduct: n.conduct, Done: n.done})
+	n.kernel = kernel.New(kernel.Options{Conduct: n.conduct, Done: n.done, Now: s.world.Engine().Elapsed, Limits: s.config.limits()})
 	n.runtime = nri.New(n.kernel)
 	n.runtime.SetServed(s.config.NRI)
 	n.runtime.Frozen = func() (bool, int) {
@@ -82,12 +87,17 @@ func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 	n.env = env
 	s.booted(n)
 	log, recorder := s.logOf(env), recorder{s, env}
-	plane := n.kernel.Plane(env.Clock)
-	syncer := secretsync.New(secretsync.Config{Cache: seenBy{env.Cache, n}, Plane: plane, Clock: env.Clock, Recorder: recorder, Log: log})
-	pods := corenode.New(ctx, corenode.Config{
-		Cache: env.Cache, APIReader: env.Kube, Plane: plane, Binder: syncer, Clock: env.Clock, NodeName: env.Node, Recorder: recorder, Log: log,
+	plane := n.kernel.PlaneOf(n.layout, env.Clock)
+	cache := readable{env.Cache, n}
+	retention := s.config.Retention.Std()
+	syncer := secretsync.New(secretsync.Config{
+		Cache: seenBy{cache, n}, Plane: plane, Clock: env.Clock, Recorder: recorder, Log: log,
+		VIPs: virtualip.Config{Retention: retention, Quarantine: retention, Hosts: s.config.Limits.Hosts},
 	})
-	shadows := &shadow.SecretReconciler{Cache: env.Cache, Live: env.Kube, Entropy: env.Entropy, Recorder: recorder, Log: log}
+	pods := corenode.New(ctx, corenode.Config{
+		Cache: cache, APIReader: env.Kube, Plane: plane, Binder: syncer, Clock: env.Clock, NodeName: env.Node, Recorder: recorder, Log: log,
+	})
+	shadows := &shadow.SecretReconciler{Cache: cache, Live: env.Kube, Entropy: env.Entropy, Recorder: recorder, Log: log}
 	sync := &secretsync.SecretSyncReconciler{Sync: func(ctx context.Context) error {
 		err := syncer.Sync(ctx)
 		if err == nil {
@@ -95,7 +105,7 @@ func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 		}
 		return err
 	}}
-	dns := &trusteddns.TrustedDNSReconciler{Cache: env.Cache, Recorder: recorder, Log: log, Apply: func(ctx context.Context, servers []netip.Addr) error {
+	dns := &trusteddns.TrustedDNSReconciler{Cache: cache, Recorder: recorder, Log: log, Apply: func(ctx context.Context, servers []netip.Addr) error {
 		return plane.SetTrusted(ctx, servers)
 	}}
 	port := n.runtime.Port(env.Clock)
@@ -113,6 +123,40 @@ func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 	if err := env.Run(ctx, controllers...); err != nil && !errors.Is(err, context.Canceled) {
 		log.Error(err, "Controllers ended")
 	}
+}
+
+// readable is a cache from which some kinds cannot be read for a while.
+type readable struct {
+	kube.Reader
+	node *node
+}
+
+// errUnreadable is what such a read returns.
+var errUnreadable = errors.New("cache could not be read")
+
+func (c readable) fails(obj any) error {
+	for _, kind := range c.node.unreadable {
+		if strings.HasSuffix(fmt.Sprintf("%T", obj), "."+kind) {
+			return errUnreadable
+		}
+	}
+	return nil
+}
+
+// Get implements kube.Reader.
+func (c readable) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if err := c.fails(obj); err != nil {
+		return err
+	}
+	return c.Reader.Get(ctx, key, obj, opts...)
+}
+
+// List implements kube.Reader.
+func (c readable) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.fails(list); err != nil {
+		return err
+	}
+	return c.Reader.List(ctx, list, opts...)
 }
 
 // seenBy notes which Secrets a sync sees.

@@ -3,7 +3,6 @@ package cloak
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
-	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/fakes/kernel"
 	"github.com/seedbed-sim/seedbed/fakes/nri"
 	"github.com/seedbed-sim/seedbed/scenarios"
@@ -25,158 +23,68 @@ func (s *State) within(span *scenarios.Span) time.Duration {
 	return span.Min + (span.Max-span.Min)*time.Duration(s.random.Intn(101))/100
 }
 
-// runPod starts the Pod of a workload that is to run, or ends one that is not.
-func (s *State) runPod(ctx context.Context, env *cluster.Env, group clock.Group, w *work) {
-	if !w.wanted || w.gone {
-		if l := s.config.Lingers; l != nil && env.Clock.Sleep(ctx, s.within(l)) != nil {
-			return
-		}
-		if err := w.node.runtime.Stop(ctx, env.Clock, w.uid); err == nil {
-			w.uid, w.run, w.env, w.gone = "", nil, nil, false
-		}
-		return
-	}
-	var p corev1.Pod
-	if err := s.world.Admin().Get(ctx, client.ObjectKey{Namespace: Namespace, Name: w.config.Name}, &p); err != nil || p.UID != w.uid {
-		w.gone = true // already; it is stopped when somebody looks for it
-		return
-	}
-	pod := nri.Pod{
-		UID: p.UID, Namespace: Namespace, Name: p.Name, Annotations: p.Annotations, Addr: w.addr, Container: "app", Args: []string{"/app"}, Image: image,
-	}
-	if !s.furnished(ctx, env, w, &p) {
-		return
-	}
-	run, err := w.begin(ctx, env, pod)
-	if err != nil {
-		return
-	}
-	w.run = run
-	w.env, w.holds = s.environment(&p)
-	s.live(env, group, w, run)
-	s.report(&p, w, run)
+// unlucky draws whether something happens that does once in n times. Zero is luck: that
+// is where shrinking goes.
+func (s *State) unlucky(n int) bool { return s.random.Intn(n) == n-1 }
+
+// connection is a TLS connection of a workload, with its server.
+type connection struct {
+	work    *work
+	pid     int // of the process that has made it
+	socket  *kernel.Socket
+	dialled netip.AddrPort
+	sni     string
+	host    string       // whose server it reaches
+	peer    *kernel.Peer // the server
+	tap     *kernel.Peer // who watches within the Pod, with the keys of the session
+	racing  bool         // the workload spoils its own records
+
+	end  int    // of the stream
+	una  int    // what the server has
+	left []byte // what has left of it
+	http2
 }
 
-// furnished waits for the Secrets that a Pod refers to, as the kubelet does before it
-// starts a container. It reports whether they are there, and the Pod is still wanted.
-func (s *State) furnished(ctx context.Context, env *cluster.Env, w *work, p *corev1.Pod) bool {
-	for w.wanted && !w.gone {
-		missing := slices.ContainsFunc(p.Spec.Containers[0].EnvFrom, func(from corev1.EnvFromSource) bool {
-			var secret corev1.Secret
-			return s.world.Admin().Get(ctx, client.ObjectKey{Namespace: Namespace, Name: from.SecretRef.Name}, &secret) != nil
-		})
-		if !missing {
-			return true
-		}
-		if env.Clock.Sleep(ctx, time.Second) != nil {
-			return false
-		}
-	}
-	w.again = true
-	return false
+// exchange is one request of a workload over a connection, as it was written and as it
+// arrives.
+type exchange struct {
+	*connection
+	text  string
+	views []*corev1.SecretList // of the node when it was written
+	got   []byte               // by the server
 }
 
-// begin starts a container in the sandbox that is there, if only the container has ended;
-// or else a sandbox with one, in place of what was begun before.
-func (w *work) begin(ctx context.Context, env *cluster.Env, pod nri.Pod) (*nri.Running, error) {
-	run, ended := w.run, w.ended
-	w.run, w.ended, w.before = nil, false, ""
-	if ended && run != nil {
-		w.before = run.Container.ID
-		return run, w.node.runtime.Restart(ctx, env.Clock, run, pod)
-	}
-	if err := w.node.runtime.Stop(ctx, env.Clock, w.uid); err != nil {
-		return nil, err
-	}
-	return w.node.runtime.Start(ctx, env.Clock, pod)
-}
-
-// environment is what the kubelet puts into the container: what the Secrets that the Pod
-// refers to hold. Holds is whether one of them is no shadow: then the Pod was admitted
-// before the Secret was protected, has its value, and is told of in an event.
-func (s *State) environment(p *corev1.Pod) (out map[string]string, holds bool) {
-	out = map[string]string{}
-	for _, from := range p.Spec.Containers[0].EnvFrom {
-		var secret corev1.Secret
-		if err := s.world.Admin().Get(context.Background(), client.ObjectKey{Namespace: Namespace, Name: from.SecretRef.Name}, &secret); err != nil {
-			continue // deleted this moment
-		}
-		holds = holds || !shadow.Managed(&secret)
-		for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
-			out[from.Prefix+key] = string(secret.Data[key])
-		}
-	}
-	return out, holds
-}
-
-// report writes the status of a Pod that runs.
-func (s *State) report(p *corev1.Pod, w *work, run *nri.Running) {
-	p.Status.Phase = corev1.PodRunning
-	p.Status.PodIP, p.Status.PodIPs = w.addr.String(), []corev1.PodIP{{IP: w.addr.String()}}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: "app", ContainerID: "containerd://" + run.Container.ID, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-	}}
-	if w.before != "" {
-		p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ContainerID: "containerd://" + w.before}
-	}
-	// Deleted meanwhile, it has no status.
-	if err := client.IgnoreNotFound(s.world.Admin().Status().Update(context.Background(), p)); err != nil {
-		s.breaks(valuesArrive, fmt.Errorf("the status of Pod %s cannot be written: %w", p.Name, err))
-	}
-}
-
-// live runs the workload's program: it sends its placeholders, waits, and does it again.
-func (s *State) live(env *cluster.Env, group clock.Group, w *work, run *nri.Running) {
-	pid := run.PID
-	group.Go("app "+w.config.Name, func(ctx context.Context) {
-		for w.run == run && run.PID == pid {
-			if !w.holds { // what has the values sends them wherever it likes
-				s.exchange(ctx, env, w, run)
-			}
-			if env.Clock.Sleep(ctx, time.Second+time.Duration(s.random.Intn(4000))*time.Millisecond) != nil {
-				return
-			}
-		}
-	})
-}
-
-// exchange is one connection: a name is resolved, a request written, and its segments
-// leave in any pieces, some of them twice.
+// exchange lets a workload send one request: a name is resolved, unless there is a
+// connection, the request is written, and its segments leave in any pieces, some of them
+// twice.
 func (s *State) exchange(ctx context.Context, env *cluster.Env, w *work, run *nri.Running) {
 	s.lookInside(w)
-	to, err := s.resolve(w, run.PID)
-	if err != nil {
-		w.unresolved++
-		return
+	c := w.conn
+	if c == nil {
+		pid, done, err := s.process(w, run)
+		if err != nil {
+			return
+		}
+		defer done()
+		if c, err = s.connect(ctx, env, w, pid); err != nil {
+			w.unresolved++
+			return
+		}
+		if w.config.Keep {
+			w.conn = c
+		} else {
+			defer c.socket.Close()
+		}
 	}
-	x := &exchange{work: w, uid: w.uid, host: w.config.Host, port: portOf(w.config)}
-	d := kernel.Dial{
-		PID: run.PID, Destination: netip.AddrPortFrom(to, uint16(x.port)), ServerName: w.config.Host, Suite: kernel.AESGCM, Sequence: uint32(s.random.Intn(1 << 20)),
-	}
-	if w.config.SNI != "" {
-		d.ServerName, x.host = w.config.SNI, w.config.SNI // the server shows the host that is named
-	}
-	copy(d.Master[:], fmt.Appendf(nil, "%s %d", w.config.Name, w.exchanges))
-	socket, err := w.node.kernel.Connect(d)
-	if err != nil {
-		w.unresolved++
-		return
-	}
-	defer socket.Close()
-	peer, err := kernel.NewPeer(d.Master)
-	if err != nil {
-		s.breaks(recordsStayWhole, err)
-		return
-	}
-	x.socket, x.peer, x.tap, x.text = socket, peer, mustPeer(d.Master), s.request(w)
-	x.views = slices.Clone(w.node.views)
-	x.end, err = socket.Write(run.PID, libssl, []byte(x.text))
-	if err != nil {
+	x := &exchange{connection: c, text: s.request(w), views: slices.Clone(w.node.views)}
+	if err := s.write(x, run); err != nil {
+		w.conn = nil
 		return // the process is gone
 	}
 	w.exchanges++
-	for x.una < x.end {
+	for c.una < c.end {
 		if !s.segment(x) {
+			w.conn = nil
 			return // the Pod has ended
 		}
 		if s.unlucky(4) && env.Clock.Sleep(ctx, 50*time.Millisecond) != nil {
@@ -186,12 +94,52 @@ func (s *State) exchange(ctx context.Context, env *cluster.Env, w *work, run *nr
 	s.judge(x)
 }
 
-func mustPeer(master [16]byte) *kernel.Peer {
-	p, err := kernel.NewPeer(master)
+// connect resolves the name of a workload's host, and connects.
+func (s *State) connect(ctx context.Context, env *cluster.Env, w *work, pid int) (*connection, error) {
+	to, err := s.resolve(ctx, env, w, pid)
 	if err != nil {
-		panic("cloak: " + err.Error()) // 16 bytes are a key
+		return nil, err
 	}
-	return p
+	c := &connection{work: w, pid: pid, dialled: netip.AddrPortFrom(to, uint16(portOf(w.config))), sni: w.config.Host}
+	if w.config.SNI != "" {
+		c.sni = w.config.SNI
+	}
+	suite := kernel.AESGCM
+	if w.config.Manner == "chacha" {
+		suite = kernel.Other
+	}
+	d := kernel.Dial{PID: pid, Destination: c.dialled, ServerName: c.sni, Suite: suite, Sequence: uint32(s.random.Intn(1 << 20)), Master: s.master(w)}
+	if c.socket, err = w.node.kernel.Connect(d); err != nil {
+		return nil, err
+	}
+	if err := s.meet(c, d.Master); err != nil {
+		c.socket.Close()
+		return nil, err
+	}
+	if w.config.HTTP2 {
+		c.start()
+	}
+	return c, nil
+}
+
+// master is what the keys of the next session come from.
+func (s *State) master(w *work) (out [16]byte) {
+	w.sessions++
+	copy(out[:], fmt.Appendf(nil, "%d %s", w.sessions, w.config.Name))
+	return out
+}
+
+// meet finds the server that a connection has reached, and gives both ends their keys.
+func (s *State) meet(c *connection, master [16]byte) error {
+	if c.host = s.serverAt(c.socket.Remote().Addr(), c.sni); c.host == "" {
+		return fmt.Errorf("connect to %s: nobody is there", c.socket.Remote())
+	}
+	var err error
+	if c.peer, err = kernel.NewPeer(master); err != nil {
+		return err
+	}
+	c.tap, err = kernel.NewPeer(master)
+	return err
 }
 
 // request is what a workload writes: each placeholder that it has, and those that it has
@@ -212,15 +160,19 @@ func (s *State) request(w *work) string {
 // placeholderOf is what anybody may read in a shadow.
 func (s *State) placeholderOf(name string) string {
 	var secret corev1.Secret
-	if err := s.world.Admin().Get(context.Background(), client.ObjectKey{Namespace: Namespace, Name: name + "-kloak"}, &secret); err != nil {
+	if err := s.world.Admin().Get(context.Background(), client.ObjectKey{Namespace: Namespace, Name: shadow.NameOf(name)}, &secret); err != nil || !shadow.Managed(&secret) {
 		return ""
 	}
 	return string(secret.Data["k"])
 }
 
-// unlucky draws whether something happens that does once in n times. Zero is luck: that
-// is where shrinking goes.
-func (s *State) unlucky(n int) bool { return s.random.Intn(n) == n-1 }
+// lost draws whether a segment gets lost.
+func (s *State) lost() bool {
+	if s.config.Loss > 0 {
+		return s.random.Intn(100) >= 100-s.config.Loss
+	}
+	return s.unlucky(8)
+}
 
 // segment lets the next bytes leave, or some that have left before, or some that get
 // lost. It reports whether the connection is still there.
@@ -235,7 +187,8 @@ func (s *State) segment(x *exchange) bool {
 	if wire == nil {
 		return false
 	}
-	if !again && !s.unlucky(8) {
+	s.compare(x, from, wire)
+	if !again && !s.lost() {
 		s.watch(x, inside)
 		s.receive(x, wire)
 		x.una = to

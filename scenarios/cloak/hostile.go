@@ -114,7 +114,7 @@ const settled = 5 * time.Minute
 // and lets all workloads run anew: who has a placeholder of before in its environment
 // needs a restart.
 func (s *State) makeWell(st *scenarios.Story) error {
-	s.rogue, s.mute, s.webhookDown, s.webhookBlind = s.config.Rogue, false, false, false
+	s.names.rogue, s.names.nameless, s.webhookDown, s.webhookBlind = s.config.Rogue, false, false, false
 	for _, n := range s.nodes {
 		n.plane, n.refuses, n.forgets = s.config.Plane, false, false
 		n.runtime.SetServed(s.config.NRI)

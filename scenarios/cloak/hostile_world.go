@@ -138,12 +138,12 @@ func harmCut(h *hostility) (string, error) {
 func harmDNS(h *hostility) (string, error) {
 	d := h.between(time.Second, 2*time.Minute)
 	if h.oneIn(3) {
-		h.mute = true
-		h.later(d, func() { h.mute = false })
+		h.names.nameless = true
+		h.later(d, func() { h.names.nameless = false })
 		return fmt.Sprintf("no DNS server answers for %v", d), nil
 	}
-	h.rogue = true
-	h.later(d, func() { h.rogue = h.config.Rogue })
+	h.names.rogue = true
+	h.later(d, func() { h.names.rogue = h.config.Rogue })
 	return fmt.Sprintf("a DNS server that nobody trusts answers too, for %v", d), nil
 }
 

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seedbed-sim/seedbed/fakes/kernel"
+	"github.com/seedbed-sim/seedbed/core/cloak"
+	"github.com/seedbed-sim/seedbed/fakes/dns"
 	"github.com/seedbed-sim/seedbed/fakes/nri"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
@@ -29,11 +30,14 @@ type work struct {
 	busy   bool   // the runtime is at it
 	again  bool   // and is to look at it once more
 
-	uid     types.UID    // of the Pod that there is, if any
-	run     *nri.Running // once it has started
-	env     map[string]string
-	holds   bool // values, since it was admitted before they were protected
-	refused int  // creations
+	uid      types.UID    // of the Pod that there is, if any
+	run      *nri.Running // once it has started
+	env      map[string]string
+	resolver dns.Resolver
+	conn     *connection // that is kept
+	debug    int         // the process of a debug container
+	holds    bool        // values, since it was admitted before they were protected
+	refused  int         // creations
 
 	// What has become of what it sent.
 	exchanges  int // all
@@ -41,15 +45,11 @@ type work struct {
 	inARow     int // of those, the latest
 	withheld   int // with a placeholder left
 	unresolved int
+	sessions   int
 }
 
 // retryWorkload is how often a Pod that is not there is made again.
 const retryWorkload = 2 * time.Second
-
-// image is what all containers run: a program that uses a shared TLS library.
-var image = kernel.Image{Libraries: []kernel.File{libssl}, Commands: map[string]kernel.File{}}
-
-const libssl kernel.File = "libssl.so.3"
 
 // runWorkloads is the main function of the process that makes Pods and deletes them, as
 // controllers of workloads do. It begins when the agents have had time to start: no promise
@@ -75,7 +75,12 @@ func (s *State) runWorkloads(ctx context.Context, env *cluster.Env) {
 func (s *State) createPod(ctx context.Context, env *cluster.Env, w *work) {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: w.config.Name},
-		Spec:       corev1.PodSpec{NodeName: w.node.name, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		Spec: corev1.PodSpec{
+			NodeName: w.node.name, Containers: []corev1.Container{{Name: "app", Image: "app"}}, HostNetwork: w.config.Manner == "host-network",
+		},
+	}
+	if w.config.Plain {
+		p.Labels = map[string]string{cloak.AnnotationEnabled: "false"}
 	}
 	for _, use := range w.config.Uses {
 		p.Spec.Containers[0].EnvFrom = append(p.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{
@@ -127,7 +132,7 @@ func (s *State) booted(n *node) {
 	n.queue, n.views = nil, nil
 	for _, w := range s.works {
 		if w.node == n {
-			w.run, w.env = nil, nil
+			w.run, w.env, w.conn = nil, nil, nil
 		}
 	}
 }

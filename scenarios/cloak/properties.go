@@ -1,19 +1,14 @@
 package cloak
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/seedbed-sim/seedbed/core/cloak"
 	corenri "github.com/seedbed-sim/seedbed/core/cloak/nri"
-	"github.com/seedbed-sim/seedbed/core/cloak/placeholder"
-	"github.com/seedbed-sim/seedbed/core/cloak/protected"
-	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
 	"github.com/seedbed-sim/seedbed/core/cloak/virtualip"
 	"github.com/seedbed-sim/seedbed/scenarios"
 )
@@ -26,42 +21,92 @@ const (
 	recordsStayWhole     = "records-stay-whole"
 	valuesArrive         = "values-arrive"
 	webhookRefuses       = "webhook-refuses"
+	answersAreAskedFor   = "answers-are-asked-for"
+	othersKeepTheirs     = "others-keep-theirs"
+
+	socketsSpeakForThemselves = "sockets-speak-for-themselves"
 )
+
+type check = scenarios.Check
+
+// observed is a property that observers break.
+func observed(name, meaning string) scenarios.Property {
+	return scenarios.NewProperty(name, meaning, func(_ *scenarios.World, s *State) check {
+		return check{Always: func() error { return s.breaches[name] }}
+	})
+}
+
+// always is a property that is looked at whenever something has changed.
+func always(name, meaning string, look func(*State) func() error) scenarios.Property {
+	return scenarios.NewProperty(name, meaning, func(_ *scenarios.World, s *State) check {
+		found := look(s)
+		return check{Always: func() error {
+			if err := s.breaches[name]; err != nil {
+				return err
+			}
+			return found()
+		}}
+	})
+}
+
+// eventually is a property that holds some time after all is calm.
+func eventually(name, meaning string, within time.Duration, look func(*State) error) scenarios.Property {
+	return scenarios.NewProperty(name, meaning, func(_ *scenarios.World, s *State) check {
+		return check{Always: func() error { return s.breaches[name] }, Eventually: func() error { return look(s) }, Within: within}
+	})
+}
 
 // properties are invariants of the specification, in its order.
 func properties() []scenarios.Property {
-	type check = scenarios.Check
-	observed := func(name, meaning string) scenarios.Property {
-		return scenarios.NewProperty(name, meaning, func(_ *scenarios.World, s *State) check {
-			return check{Always: func() error { return s.breaches[name] }}
-		})
-	}
-	eventually := func(name, meaning string, within time.Duration, look func(*State) error) scenarios.Property {
-		return scenarios.NewProperty(name, meaning, func(_ *scenarios.World, s *State) check {
-			return check{Always: func() error { return s.breaches[name] }, Eventually: func() error { return look(s) }, Within: within}
-		})
-	}
+	return slices.Concat(safety(), liveness())
+}
+
+func safety() []scenarios.Property {
 	return []scenarios.Property{
 		observed(valuesGoWhereTheyMay, "I1, I4: A value reaches only a host and port that its Secret allows, as the node's last sync saw it: anywhere else it is stolen."),
-		scenarios.NewProperty(valuesStayHidden, "I2: No part of a value is in a Pod's environment, on its way within the Pod, in a log, an event or any object but the Secret: whoever breaks into a Pod finds placeholders.",
+		scenarios.NewProperty(valuesStayHidden, "I2: No part of a value is in a Pod's environment, on its way within the Pod, in a log, an event, the trace or any object but the Secret: whoever breaks into a Pod finds placeholders.",
 			func(_ *scenarios.World, s *State) check {
 				return check{Always: func() error { return s.breaches[valuesStayHidden] }, Finally: s.readable}
 			}),
 		observed(ownSecretsOnly, "I3: A Pod has only those placeholders swapped that it refers to: a placeholder is no secret, and others learn it."),
-		observed(recordsStayWhole, "I5, I6: No receiver ever sees a broken record, however segments are cut, lost and repeated: a connection that works without the cloak works with it."),
-		scenarios.NewProperty("addresses-stay-apart", "I7: A virtual IP stands for one host, and for no other while anybody may still know it: else connections to the one would count as connections to the other.",
-			func(_ *scenarios.World, s *State) check {
-				return check{Always: s.addressesApart(map[string]map[netip.Addr]tenancy{})}
-			}),
-		scenarios.NewProperty("runtime-goes-on", "I10: The plugin holds the container runtime up no longer than its budget: a late answer would cost all later Pods their preparation.",
-			func(_ *scenarios.World, s *State) check { return check{Always: s.runtimeGoesOn} }),
+		observed(recordsStayWhole, "I5, I6: No receiver ever sees a broken record, and no byte leaves in two versions, however segments are cut, lost and repeated: a connection that works without the cloak works with it."),
+		always("addresses-stay-apart", "I7: A virtual IP stands for one host, and for no other while anybody may still know it: else connections to the one would count as connections to the other.",
+			func(s *State) func() error { return s.addressesApart(map[string]map[netip.Addr]tenancy{}) }),
+		always(answersAreAskedFor, "I8: Only the answer of a trusted server to a question that a Pod has asked says where a host is: else whoever answers first decides where values go.",
+			func(s *State) func() error { return s.onChange(s.believed) }),
+		always("maps-permit-no-more", "I9: The data plane permits nothing that the Secrets its last sync saw do not, whatever was full, failed or could not be read: a doubt must never become a permission.",
+			func(s *State) func() error { return s.onChange(s.permitsNoMore) }),
+		always("runtime-goes-on", "I10: The plugin holds the container runtime up no longer than its budget: a late answer would cost all later Pods their preparation.",
+			func(s *State) func() error { return s.runtimeGoesOn }),
 		observed(webhookRefuses, "I11: The webhook lets no Pod through that refers to a protected Secret itself, whatever it could not read: the Pod would get the real values."),
+		always("doubtful-placeholders-rest", "I12: A placeholder that two Secrets have, or that is in a shadow which is not the Secret's own, is not swapped: nobody could say for which value.",
+			func(s *State) func() error { return s.onChange(s.doubtfulRest) }),
+		observed(othersKeepTheirs, "I13: An agent changes and deletes shadows only, and of a Secret only its condition: what is somebody else's is not the cloak's to spoil."),
+		always("one-program-each", "I14: At most one program is attached to the network of a Pod: of two, one would be of an agent that is gone, and decide by what it knew.",
+			func(s *State) func() error { return s.onChange(s.oneProgram) }),
+		observed(socketsSpeakForThemselves, "I15: A value that is for one host goes only over a connection that the Pod has made to that host's virtual IP and by its name: another connection, thread or process proves nothing for it."),
 		eventually("nothing-is-left", "I16: Once all is calm, no address, cgroup or grant is left of a Pod that is gone: whoever gets its number next would inherit them.",
 			2*time.Minute, (*State).nothingLeft),
+	}
+}
+
+func liveness() []scenarios.Property {
+	return []scenarios.Property{
 		eventually("shadows-fit", "L1: Once all is calm, each protected Secret has a shadow whose placeholders fit its values: without one its Pods are refused.",
 			time.Minute, (*State).shadowsFit),
-		eventually(valuesArrive, "L2 to L6: Once all is calm, what honest workloads send arrives with the values in place: else they are locked out of their own services.",
+		eventually(valuesArrive, "L2 to L4: Once all is calm, what honest workloads send arrives with the values in place: else they are locked out of their own services.",
 			3*time.Minute, (*State).valuesArrived),
+		eventually("plugins-come-back", "L5: Once all is calm, the plugin of each node is connected if its runtime serves NRI: else every Pod starts with a gap.",
+			time.Minute, (*State).pluginsBack),
+		eventually("resolvers-are-known", "L6: Once all is calm, each data plane trusts exactly the DNS servers that it should: one too few and nothing arrives, one too many and others decide where values go.",
+			time.Minute, (*State).resolversKnown),
+		scenarios.NewProperty("addresses-are-released", "L7: The virtual IP of a host that nobody needs is released some time after its retention: they are not many, and new hosts would get none.",
+			func(_ *scenarios.World, s *State) check {
+				overdue := s.overdue()
+				return check{Always: func() error { overdue(); return nil }, Eventually: overdue, Within: time.Minute}
+			}),
+		eventually("duplicates-end", "L8: Once all is calm, no two Secrets have the same placeholder: neither is swapped until one gets another.",
+			time.Minute, (*State).duplicatesEnded),
 	}
 }
 
@@ -92,7 +137,7 @@ func (s *State) addressesApart(last map[string]map[netip.Addr]tenancy) func() er
 						continue
 					}
 					before := last[n.name][a]
-					if before.host != "" && before.host != row.Host && now-before.until < virtualip.DefaultRetention+virtualip.DefaultQuarantine {
+					if before.host != "" && before.host != row.Host && now-before.until < 2*s.retention() {
 						return fmt.Errorf("on %s, %s went from %s to %s after %s", n.name, a, before.host, row.Host, now-before.until)
 					}
 					last[n.name][a] = tenancy{row.Host, now}
@@ -101,6 +146,11 @@ func (s *State) addressesApart(last map[string]map[netip.Addr]tenancy) func() er
 		}
 		return nil
 	}
+}
+
+// retention is how long virtual IPs are retained.
+func (s *State) retention() time.Duration {
+	return cmp.Or(s.config.Retention.Std(), virtualip.DefaultRetention)
 }
 
 func (s *State) runtimeGoesOn() error {
@@ -116,50 +166,6 @@ func (s *State) nothingLeft() error {
 	for _, n := range s.nodes {
 		if left := n.kernel.Left(); len(left) > 0 {
 			return fmt.Errorf("on %s, there is left of a Pod that is gone: %s", n.name, strings.Join(left, ", "))
-		}
-	}
-	return nil
-}
-
-func (s *State) shadowsFit() error {
-	var all corev1.SecretList
-	if err := s.world.Admin().List(context.Background(), &all); err != nil {
-		return err
-	}
-	shadows := map[string]*corev1.Secret{}
-	for i := range all.Items {
-		shadows[all.Items[i].Name] = &all.Items[i]
-	}
-	for i := range all.Items {
-		original := &all.Items[i]
-		if original.Labels[cloak.AnnotationSecretEnabled] != "true" || len(protected.Inspect(original).Values) > 0 {
-			continue
-		}
-		sh := shadows[original.Name+"-kloak"]
-		switch {
-		case sh == nil:
-			return fmt.Errorf("there is no shadow of Secret %s", original.Name)
-		case !shadow.Managed(sh):
-			continue // somebody else's is in its place
-		case placeholder.Fits(string(sh.Data["k"]), original.Data["k"]) != placeholder.FitsAll:
-			return fmt.Errorf("the placeholder of Secret %s does not fit", original.Name)
-		}
-	}
-	return nil
-}
-
-func (s *State) valuesArrived() error {
-	for _, w := range s.works {
-		switch {
-		case !w.wanted || w.config.Bad:
-		case w.run == nil:
-			return fmt.Errorf("workload %s does not run; it was refused %d times", w.config.Name, w.refused)
-		case w.exchanges == 0:
-			return fmt.Errorf("nothing was sent by Pod %s", w.config.Name)
-		case w.inARow == 0 && !s.config.Rogue:
-			return fmt.Errorf("of what Pod %s sends, the latest has arrived with a placeholder", w.config.Name)
-		case w.arrived == 0:
-			return fmt.Errorf("nothing that Pod %s has sent arrived with its values", w.config.Name)
 		}
 	}
 	return nil

@@ -27,6 +27,13 @@ func (s *State) learn(name ValueName) []byte {
 	return value
 }
 
+// watchSecrecy has the whole trace read as it is made.
+func (s *State) watchSecrecy() {
+	s.world.Cluster.OnRecord(leaks.Records(&s.leaks, func(where, what string) {
+		s.breaks(valuesStayHidden, fmt.Errorf("%s shows a piece of %s", where, what))
+	}))
+}
+
 // logOf is the process's log with a reader in between who looks for values.
 func (s *State) logOf(env *cluster.Env) logr.Logger {
 	return leaks.Log(env.Log, func(line []byte) {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,15 +35,13 @@ type State struct {
 	nodes  []*node
 	byName map[string]*node
 	works  []*work
-	hosts  []string // that have an address, in the order in which they were named
+	names  names
 
 	changed []SecretConfig       // as Secrets are now, where that is not as at first
 	foreign map[types.UID]string // Secrets of somebody else in the place of shadows, by their names
 
 	webhookDown  bool
 	webhookBlind bool                 // some of its reads fail
-	rogue        bool                 // a server that nobody trusts answers as well
-	mute         bool                 // no server answers
 	values       map[ValueName][]byte // that a Secret has had
 	leaks        leaks.Index
 	breaches     map[string]error
@@ -54,7 +54,7 @@ func System() scenarios.System {
 		Name:       "cloak",
 		Doc:        "Secrets that applications never see: workloads hold placeholders, and the real values appear on the wire only, in TLS records to where they may go.",
 		Config:     defaults(),
-		Check:      scenarios.CheckWith(check),
+		Check:      scenarios.CheckWith(checkConfig),
 		Processes:  scenarios.ProcessesWith(processes),
 		Build:      scenarios.BuildWith(build),
 		View:       scenarios.ViewOf(view),
@@ -66,17 +66,19 @@ func System() scenarios.System {
 func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, random: w.Engine().Stream("cloak", "traffic"), byName: map[string]*node{},
-		values: map[ValueName][]byte{}, breaches: map[string]error{}, foreign: map[types.UID]string{}, rogue: c.Rogue,
+		values: map[ValueName][]byte{}, breaches: map[string]error{}, foreign: map[types.UID]string{},
+		names: names{ever: map[netip.Addr]bool{}, endpoints: []int{1, 2}, rogue: c.Rogue},
 	}
-	if err := s.furnish(); err != nil {
+	if err := errors.Join(s.furnish(), allow(w)); err != nil {
 		return nil, err
 	}
 	s.hook()
+	s.watchSecrecy()
 	for _, n := range w.Cluster.Nodes() {
 		s.addNode(n.Name())
 	}
 	w.Cluster.Deploy(cluster.WorkloadSpec{Kind: cluster.DaemonSet, Name: "runtime", Main: s.runRuntime})
-	w.Cluster.Deploy(cluster.WorkloadSpec{Kind: cluster.DaemonSet, Name: "agent", Main: s.runAgent})
+	w.Cluster.Deploy(cluster.WorkloadSpec{Kind: cluster.DaemonSet, Name: "agent", Main: s.runAgent, User: user(agentUser)})
 	for _, secret := range c.Secrets {
 		if err := s.putSecret(secret); err != nil {
 			return nil, err
@@ -88,7 +90,12 @@ func build(w *scenarios.World, c Config) (*State, error) {
 		}
 		s.works = append(s.works, &work{config: p, node: s.byName[p.Node], addr: netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i + 1)}), wanted: true})
 	}
-	w.ControlPlane().Process(cluster.ProcessSpec{Name: "workloads", Main: s.runWorkloads})
+	for _, w := range s.works {
+		if w.config.Address != "" {
+			w.addr, w.wanted = s.workOf(w.config.Address).addr, false
+		}
+	}
+	w.ControlPlane().Process(cluster.ProcessSpec{Name: "workloads", Main: s.runWorkloads, User: user(workloadUser)})
 	return s, nil
 }
 
@@ -104,6 +111,16 @@ func (s *State) furnish() error {
 	}
 	if err != nil {
 		return fmt.Errorf("furnish the cluster: %w", err)
+	}
+	return s.publish()
+}
+
+// workOf returns the workload with a name, nil if there is none.
+func (s *State) workOf(name string) *work {
+	for _, w := range s.works {
+		if w.config.Name == name {
+			return w
+		}
 	}
 	return nil
 }
@@ -140,6 +157,34 @@ func (s *State) hook() {
 			return answer(secrets.Validate(secret, old))
 		},
 	})
+	everything := matches("secrets")
+	everything.Operations = append(everything.Operations, admission.Delete)
+	s.world.Cluster.Store().Hook(admission.Hook{Name: "watch.getkloak.io", Match: everything, Validate: func(r *admission.Review) admission.Answer {
+		if r.User != nil && r.User.Name == agentUser {
+			s.breaks(othersKeepTheirs, meddling(r))
+		}
+		return admission.Answer{}
+	}})
+}
+
+// meddling says what an agent is about to do to what is not its own, if it is.
+func meddling(r *admission.Review) error {
+	old, _ := r.Old.(*corev1.Secret)
+	secret, _ := r.Object.(*corev1.Secret)
+	switch {
+	case old == nil && secret != nil && !shadow.Managed(secret):
+		return fmt.Errorf("an agent makes Secret %s, which is no shadow", secret.Name)
+	case old == nil || shadow.Managed(old):
+		return nil
+	case secret == nil:
+		return fmt.Errorf("an agent deletes Secret %s, which is no shadow", old.Name)
+	}
+	as := secret.DeepCopy()
+	as.ObjectMeta = *old.ObjectMeta.DeepCopy()
+	if !equality.Semantic.DeepEqual(old, as) || !maps.Equal(old.Labels, secret.Labels) {
+		return fmt.Errorf("an agent changes Secret %s, which is no shadow", old.Name)
+	}
+	return nil
 }
 
 // sighted reads for the webhook, unless that is blind.
