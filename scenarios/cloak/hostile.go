@@ -1,6 +1,7 @@
 package cloak
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -107,7 +108,8 @@ func (h *hostility) strike(st *scenarios.Story, chosen []harm, n int) {
 	}
 }
 
-// settled is how long it may take until the Pods of before are gone.
+// settled is how long it may take until shadows fit again, and until the Pods of before are
+// gone.
 const settled = 5 * time.Minute
 
 // makeWell ends what does not end by itself, gives the Secrets what they had at first,
@@ -124,17 +126,25 @@ func (s *State) makeWell(st *scenarios.Story) error {
 			return err
 		}
 	}
-	st.Tell("world", "the world is well again, and all workloads are restarted")
+	st.Tell("world", "the world is well again")
+	fit, err := st.WaitUntil("shadows to fit", settled, func() (bool, error) { return s.shadowsFit() == nil && s.duplicatesEnded() == nil, nil })
+	if err != nil {
+		return err
+	}
+	if !fit {
+		return fmt.Errorf("after %s: %w", settled, errors.Join(s.shadowsFit(), s.duplicatesEnded()))
+	}
+	st.Tell("world", "all workloads are restarted")
 	for _, w := range s.works {
 		w.wanted = false
 	}
 	gone, err := st.WaitUntil("workloads to be gone", settled, func() (bool, error) {
 		return !slices.ContainsFunc(s.works, func(w *work) bool { return w.uid != "" || w.run != nil }), nil
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !gone:
+	}
+	if !gone {
 		return fmt.Errorf("some workloads are not gone after %s", settled)
 	}
 	for _, w := range s.works {

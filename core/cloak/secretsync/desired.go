@@ -41,11 +41,13 @@ const (
 //  3. nothing of a Secret whose rule cannot be read, or of which a value cannot be
 //     protected;
 //  4. no placeholder that does not fit its value: the shadow is behind;
-//  5. none of those that share a lookup key, whoever had it first.
+//  5. none whose lookup key another key has too, in any shadow of a Secret that is
+//     enabled, whoever had it first and whether or not it fits there.
 func Desired(secrets []corev1.Secret) ([]plane.Entry, []Problem) {
 	byName := named(secrets)
 	var entries []plane.Entry
 	var problems []Problem
+	holders := map[placeholder.Key][]plane.Owner{}
 	for i := range secrets {
 		s := &secrets[i]
 		if !protected.Enabled(s) || !s.DeletionTimestamp.IsZero() {
@@ -55,10 +57,11 @@ func Desired(secrets []corev1.Secret) ([]plane.Entry, []Problem) {
 		if sh == nil || !shadow.Owned(sh, s) || !sh.DeletionTimestamp.IsZero() {
 			continue // there is none yet, and its condition says why
 		}
+		hold(holders, s, sh)
 		of, wrong := entriesOf(s, sh)
 		entries, problems = append(entries, of...), append(problems, wrong...)
 	}
-	entries, shared := apart(entries, byName)
+	entries, shared := apart(entries, holders, byName)
 	slices.SortFunc(entries, byKey)
 	return entries, append(problems, shared...)
 }
@@ -121,12 +124,21 @@ func entriesOf(s, sh *corev1.Secret) (entries []plane.Entry, problems []Problem)
 	return entries, problems
 }
 
-// apart drops all entries that share a lookup key with another.
-func apart(entries []plane.Entry, secrets map[types.NamespacedName]*corev1.Secret) (kept []plane.Entry, problems []Problem) {
-	holders := map[placeholder.Key][]plane.Owner{}
-	for i := range entries {
-		holders[entries[i].Key()] = append(holders[entries[i].Key()], entries[i].Owner)
+// hold notes which lookup keys a shadow has.
+func hold(holders map[placeholder.Key][]plane.Owner, s, sh *corev1.Secret) {
+	previous := shadow.Previous(sh)
+	for _, key := range slices.Sorted(maps.Keys(sh.Data)) {
+		o := plane.Owner{NamespacedName: client.ObjectKeyFromObject(s), Key: key}
+		for _, p := range append([]string{string(sh.Data[key])}, previous[key]...) {
+			if k, ok := placeholder.KeyOf(p); ok {
+				holders[k] = append(holders[k], o)
+			}
+		}
 	}
+}
+
+// apart drops all entries whose lookup key has more than one holder.
+func apart(entries []plane.Entry, holders map[placeholder.Key][]plane.Owner, secrets map[types.NamespacedName]*corev1.Secret) (kept []plane.Entry, problems []Problem) {
 	for i := range entries {
 		e := &entries[i]
 		owners := holders[e.Key()]

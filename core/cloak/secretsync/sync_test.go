@@ -201,6 +201,25 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
+// A placeholder is in doubt also if the other that has it does not fit, and is not loaded
+// anyway: a Pod that may use both would get the one in place of the other.
+func TestDuplicateThatDoesNotFit(t *testing.T) {
+	l := newLab(t)
+	l.put("a", horse, "", "")
+	l.put("b", horse+horse, "", "")
+	l.sync()
+	l.change("b-kloak", func(s *corev1.Secret) { s.Data = l.get("a-kloak").Data })
+	l.sync()
+	if got := l.loaded(); got != "" {
+		t.Errorf("loaded %s", got)
+	}
+	l.reconcile("b")
+	l.sync()
+	if got := l.loaded(); strings.Count(got, "=") != 2 {
+		t.Errorf("loaded %s", got)
+	}
+}
+
 // Section 2.2, rule 4: placeholders of before stay good.
 func TestPrevious(t *testing.T) {
 	l := newLab(t)
