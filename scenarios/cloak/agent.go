@@ -182,7 +182,7 @@ type recorder struct {
 
 // Event implements cloak.Recorder.
 func (r recorder) Event(obj runtime.Object, kind, reason, message string) {
-	r.s.events++
+	r.s.told[reason] = true
 	name := obj.(client.Object).GetName()
 	if found := r.s.leaks.Find([]byte(message)); found != "" {
 		r.s.breaks(valuesStayHidden, fmt.Errorf("an event about %s shows %s", name, found))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,7 +74,8 @@ func (s *State) runPod(ctx context.Context, env *cluster.Env, group clock.Group,
 		return
 	}
 	w.run, w.resolver = run, dns.Resolver{}
-	w.env, w.holds = s.environment(&p)
+	w.refs = referred(&p)
+	s.lookUp(w)
 	s.live(env, group, w, run)
 	s.report(&p, w, run)
 }
@@ -82,7 +84,7 @@ func (s *State) runPod(ctx context.Context, env *cluster.Env, group clock.Group,
 // or else a sandbox with one, in place of what was begun before.
 func (w *work) begin(ctx context.Context, env *cluster.Env, pod nri.Pod) (*nri.Running, error) {
 	run, ended := w.run, w.ended
-	w.run, w.conn, w.ended, w.before, w.debug = nil, nil, false, "", 0
+	w.run, w.env, w.conn, w.ended, w.before, w.debug = nil, nil, nil, false, "", 0
 	if ended && run != nil {
 		w.before = run.Container.ID
 		return run, w.node.runtime.Restart(ctx, env.Clock, run, pod)
@@ -97,9 +99,9 @@ func (w *work) begin(ctx context.Context, env *cluster.Env, pod nri.Pod) (*nri.R
 // starts a container. It reports whether they are there, and the Pod is still wanted.
 func (s *State) furnished(ctx context.Context, env *cluster.Env, w *work, p *corev1.Pod) bool {
 	for w.wanted && !w.gone {
-		missing := slices.ContainsFunc(p.Spec.Containers[0].EnvFrom, func(from corev1.EnvFromSource) bool {
+		missing := slices.ContainsFunc(referred(p), func(r reference) bool {
 			var secret corev1.Secret
-			return s.world.Admin().Get(ctx, client.ObjectKey{Namespace: Namespace, Name: from.SecretRef.Name}, &secret) != nil
+			return s.world.Admin().Get(ctx, client.ObjectKey{Namespace: Namespace, Name: r.secret}, &secret) != nil
 		})
 		if !missing {
 			return true
@@ -112,22 +114,63 @@ func (s *State) furnished(ctx context.Context, env *cluster.Env, w *work, p *cor
 	return false
 }
 
-// environment is what the kubelet puts into the container: what the Secrets that the Pod
-// refers to hold. Holds is whether one of them is no shadow: then the Pod was admitted
-// before the Secret was protected, has its value, and is told of in an event.
-func (s *State) environment(p *corev1.Pod) (out map[string]string, holds bool) {
-	out = map[string]string{}
+// reference is where a container has what a Secret holds: the use that its workload has for
+// it, and the Secret, which is the shadow once the webhook has seen the Pod.
+type reference struct {
+	use, secret string
+	volume      bool // it follows the Secret
+}
+
+// refer makes a Pod refer to a Secret.
+func refer(spec *corev1.PodSpec, name, where string) {
+	switch where {
+	case "volume":
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}})
+	case "projected":
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
+		}}})
+	default:
+		spec.Containers[0].EnvFrom = append(spec.Containers[0].EnvFrom, corev1.EnvFromSource{
+			Prefix: name + "_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+		})
+	}
+}
+
+// referred finds what a Pod refers to, as it was stored.
+func referred(p *corev1.Pod) (refs []reference) {
 	for _, from := range p.Spec.Containers[0].EnvFrom {
-		var secret corev1.Secret
-		if err := s.world.Admin().Get(context.Background(), client.ObjectKey{Namespace: Namespace, Name: from.SecretRef.Name}, &secret); err != nil {
-			continue // deleted this moment
+		refs = append(refs, reference{use: strings.TrimSuffix(from.Prefix, "_"), secret: from.SecretRef.Name})
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.Secret != nil {
+			refs = append(refs, reference{v.Name, v.Secret.SecretName, true})
 		}
-		holds = holds || !shadow.Managed(&secret)
-		for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
-			out[from.Prefix+key] = string(secret.Data[key])
+		if v.Projected != nil && len(v.Projected.Sources) == 1 && v.Projected.Sources[0].Secret != nil {
+			refs = append(refs, reference{v.Name, v.Projected.Sources[0].Secret.Name, true})
 		}
 	}
-	return out, holds
+	return refs
+}
+
+// lookUp is what the kubelet puts into the container: what the Secrets hold that it refers
+// to, in its environment once, in volumes again and again. Who refers to a Secret itself was
+// admitted before it was protected, has its value, and is told of in an event.
+func (s *State) lookUp(w *work) {
+	fresh := w.env == nil
+	if fresh {
+		w.env, w.holds = map[string]string{}, false
+	}
+	for _, r := range w.refs {
+		var secret corev1.Secret
+		if !fresh && !r.volume || s.world.Admin().Get(context.Background(), client.ObjectKey{Namespace: Namespace, Name: r.secret}, &secret) != nil {
+			continue // or deleted this moment
+		}
+		w.holds = w.holds || !shadow.Managed(&secret)
+		for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
+			w.env[r.use+"_"+key] = string(secret.Data[key])
+		}
+	}
 }
 
 // report writes the status of a Pod that runs.
@@ -151,6 +194,7 @@ func (s *State) live(env *cluster.Env, group clock.Group, w *work, run *nri.Runn
 	pid := run.PID
 	group.Go("app "+w.config.Name, func(ctx context.Context) {
 		for w.run == run && run.PID == pid {
+			s.lookUp(w)
 			if !w.holds { // what has the values sends them wherever it likes
 				s.exchange(ctx, env, w, run)
 			}

@@ -90,6 +90,14 @@ func (s *State) write(x *exchange, run *nri.Running) (err error) {
 			}
 		}
 		return nil
+	case "lookalike":
+		// Each placeholder is there three times: cut short, with another end, and right.
+		for _, use := range w.config.Uses {
+			p := w.env[use+"_k"]
+			if len(p) > 0 {
+				text = append([]byte(p[:len(p)-1]+" "+p[:len(p)-1]+"! "), text...)
+			}
+		}
 	case "serve":
 		return s.serve(x, text, run)
 	}

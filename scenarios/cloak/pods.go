@@ -32,7 +32,8 @@ type work struct {
 
 	uid      types.UID    // of the Pod that there is, if any
 	run      *nri.Running // once it has started
-	env      map[string]string
+	refs     []reference
+	env      map[string]string // what its container has, by the uses and keys of Secrets
 	resolver dns.Resolver
 	conn     *connection // that is kept
 	debug    int         // the process of a debug container
@@ -83,9 +84,7 @@ func (s *State) createPod(ctx context.Context, env *cluster.Env, w *work) {
 		p.Labels = map[string]string{cloak.AnnotationEnabled: "false"}
 	}
 	for _, use := range w.config.Uses {
-		p.Spec.Containers[0].EnvFrom = append(p.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{
-			Prefix: use + "_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: use}},
-		})
+		refer(&p.Spec, use, w.config.Refers)
 	}
 	err := env.Kube.Create(ctx, p)
 	if apierrors.IsAlreadyExists(err) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,6 +32,20 @@ func steps() []scenarios.StepKind {
 			"cloak.run: web", func(st *scenarios.Story, s *State, args PodArgs) error { return s.want(st, args.Pod, true) }),
 		scenarios.NewStep("hostile", "For a while things go wrong, one after the other, drawn from: "+strings.Join(harmNames(), ", ")+". Then all is made well, and all workloads are restarted.",
 			"cloak.hostile: {for: 1h}", hostile),
+		scenarios.NewStep("restartContainer", "The container of a Pod ends, and another takes its place.",
+			"cloak.restartContainer: web", restartContainer),
+		scenarios.NewStep("upgrade", "The agent of a node is replaced by one whose maps have another layout.",
+			"cloak.upgrade: node-1", upgrade),
+		scenarios.NewStep("nri", "The container runtime of a node serves NRI, or no more.",
+			"cloak.nri: {node: node-1, served: false}", serveNRI),
+		scenarios.NewStep("plane", "Calls of the data plane of a node fail, or seem to, or take their time.",
+			"cloak.plane: {node: node-1, refuses: true}", conductPlane),
+		scenarios.NewStep("unreadable", "The caches of all agents do not give away objects of some types; of all again if none is named.",
+			"cloak.unreadable: {types: [EndpointSliceList]}", unreadable),
+		scenarios.NewStep("dnsPods", "The Pods of the cluster's DNS server are replaced by others.",
+			"cloak.dnsPods: {numbers: [2, 3]}", dnsPods),
+		scenarios.NewStep("move", "A host gets other addresses.",
+			"cloak.move: api.example.com", move),
 		scenarios.NewStep("hangUp", "The container runtime of a node closes the connection of its plugin.",
 			"cloak.hangUp: node-1", hangUp),
 		scenarios.NewStep("webhook", "The webhook goes down, or comes back.",
@@ -137,5 +152,93 @@ func hangUp(st *scenarios.Story, s *State, args NodeArgs) error {
 	n := s.byName[st.Node(args.Node)]
 	st.Tell(n.name, "the runtime of %s closes the connection of its plugin", n.name)
 	n.runtime.HangUp()
+	return nil
+}
+
+func restartContainer(st *scenarios.Story, s *State, args PodArgs) error {
+	w := s.workOf(args.Pod)
+	if w == nil || w.run == nil {
+		return fmt.Errorf("workload %s does not run", args.Pod)
+	}
+	st.Tell(args.Pod, "the container of %s ends", args.Pod)
+	w.ended = true
+	w.node.enqueue(w)
+	return nil
+}
+
+func upgrade(st *scenarios.Story, s *State, args NodeArgs) error {
+	n := s.byName[st.Node(args.Node)]
+	st.Tell(n.name, "the agent of %s is upgraded", n.name)
+	n.layout++
+	s.world.Cluster.Process(n.name + "/agent").Restart(time.Second)
+	return nil
+}
+
+// ServedArgs says whether NRI is served.
+type ServedArgs struct {
+	Node   scenarios.NodeName `yaml:"node" form:"required" doc:"The node."`
+	Served bool               `yaml:"served" doc:"Whether NRI is served."`
+}
+
+func serveNRI(st *scenarios.Story, s *State, args ServedArgs) error {
+	n := s.byName[st.Node(args.Node)]
+	st.Tell(n.name, "the runtime of %s serves NRI: %t", n.name, args.Served)
+	n.runtime.SetServed(args.Served)
+	return nil
+}
+
+// PlaneArgs say how the data plane of a node is.
+type PlaneArgs struct {
+	Node    scenarios.NodeName `yaml:"node" form:"required" doc:"The node."`
+	Refuses bool               `yaml:"refuses" doc:"One of four calls fails."`
+	Forgets bool               `yaml:"forgets" doc:"One of four calls seems to fail."`
+	Takes   *scenarios.Span    `yaml:"takes" doc:"How long each call takes."`
+}
+
+func conductPlane(st *scenarios.Story, s *State, args PlaneArgs) error {
+	n := s.byName[st.Node(args.Node)]
+	st.Tell(n.name, "calls of the data plane of %s fail: %t, seem to fail: %t", n.name, args.Refuses, args.Forgets)
+	n.refuses, n.forgets, n.plane = args.Refuses, args.Forgets, args.Takes
+	return nil
+}
+
+// TypesArgs names types of objects.
+type TypesArgs struct {
+	Types []string `yaml:"types" doc:"Types of objects or lists, such as SecretList."`
+}
+
+func unreadable(st *scenarios.Story, s *State, args TypesArgs) error {
+	st.Tell("caches", "of all caches these cannot be read: %v", args.Types)
+	for _, n := range s.nodes {
+		n.unreadable = args.Types
+	}
+	return nil
+}
+
+// DNSPodsArgs say which Pods are the cluster's DNS server.
+type DNSPodsArgs struct {
+	Numbers []int `yaml:"numbers" doc:"The numbers of those that answer from now on."`
+	Quietly bool  `yaml:"quietly" doc:"Nobody says so in the EndpointSlice."`
+}
+
+func dnsPods(st *scenarios.Story, s *State, args DNSPodsArgs) error {
+	st.Tell("dns", "the Pods of the DNS server are %v; the EndpointSlice says so: %t", args.Numbers, !args.Quietly)
+	s.names.endpoints = args.Numbers
+	if args.Quietly {
+		return nil
+	}
+	return s.publish()
+}
+
+// HostArgs names a host.
+type HostArgs struct {
+	Host string `yaml:"host" form:"required,short" doc:"The host."`
+}
+
+func move(st *scenarios.Story, s *State, args HostArgs) error {
+	st.Tell(args.Host, "%s gets other addresses", args.Host)
+	s.names.moves++
+	s.addressesOf(args.Host)
+	s.settle(args.Host, 100+s.names.moves)
 	return nil
 }

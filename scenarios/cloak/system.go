@@ -45,7 +45,7 @@ type State struct {
 	values       map[ValueName][]byte // that a Secret has had
 	leaks        leaks.Index
 	breaches     map[string]error
-	events       int
+	told         map[string]bool // the reasons of events
 }
 
 // System returns the system for registration.
@@ -66,7 +66,7 @@ func System() scenarios.System {
 func build(w *scenarios.World, c Config) (*State, error) {
 	s := &State{
 		world: w, config: c, random: w.Engine().Stream("cloak", "traffic"), byName: map[string]*node{},
-		values: map[ValueName][]byte{}, breaches: map[string]error{}, foreign: map[types.UID]string{},
+		values: map[ValueName][]byte{}, breaches: map[string]error{}, foreign: map[types.UID]string{}, told: map[string]bool{},
 		names: names{ever: map[netip.Addr]bool{}, endpoints: []int{1, 2}, rogue: c.Rogue},
 	}
 	if err := errors.Join(s.furnish(), allow(w)); err != nil {
