@@ -39,9 +39,10 @@ type connection struct {
 	tap     *kernel.Peer // who watches within the Pod, with the keys of the session
 	racing  bool         // the workload spoils its own records
 
-	end  int    // of the stream
-	una  int    // what the server has
-	left []byte // what has left of it
+	end   int    // of the stream
+	una   int    // what the server has
+	acked int    // what the Pod knows that it has
+	left  []byte // what has left of it
 	http2
 }
 
@@ -174,13 +175,13 @@ func (s *State) lost() bool {
 	return s.unlucky(8)
 }
 
-// segment lets the next bytes leave, or some that have left before, or some that get
-// lost. It reports whether the connection is still there.
+// segment lets the next bytes leave, or some that have left before and are not
+// acknowledged, or some that get lost. It reports whether the connection is still there.
 func (s *State) segment(x *exchange) bool {
 	from := x.una
 	again := s.unlucky(4)
 	if again {
-		from = s.random.Intn(x.una + 1)
+		from = x.acked + s.random.Intn(x.una-x.acked+1)
 	}
 	to := from + 1 + s.random.Intn(min(x.end-from, 200))
 	inside, wire := x.socket.Leave(from, to)
@@ -192,7 +193,10 @@ func (s *State) segment(x *exchange) bool {
 		s.watch(x, inside)
 		s.receive(x, wire)
 		x.una = to
-		x.socket.Acked(to)
+	}
+	if x.una == x.end || !s.unlucky(3) { // acknowledgements get lost too
+		x.acked = x.una
+		x.socket.Acked(x.acked)
 	}
 	return true
 }

@@ -127,7 +127,7 @@ func (s *State) leap(x *exchange, t kernel.Thread, text []byte) (err error) {
 	if err := s.meet(x.connection, master); err != nil {
 		return err
 	}
-	x.una, x.left = 0, nil
+	x.una, x.acked, x.left = 0, 0, nil
 	buf := x.socket.Seal([]byte(strings.Repeat("x", len(text))))
 	k.Enter(t, rustls, text)
 	x.end, err = x.socket.Send(t, buf, buf)
@@ -146,7 +146,7 @@ func (s *State) serve(x *exchange, text []byte, run *nri.Running) (err error) {
 	if err := s.meet(x.connection, master); err != nil {
 		return err
 	}
-	x.una, x.left = 0, nil
+	x.una, x.acked, x.left = 0, 0, nil
 	x.end, err = x.socket.Write(run.PID, x.work.code(), text)
 	return err
 }
