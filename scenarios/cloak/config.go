@@ -79,7 +79,7 @@ type PodConfig struct {
 	Address  string   `yaml:"address" doc:"The workload whose address it gets, once that runs no more."`
 	Resolves string   `yaml:"resolves" enum:"each-time once tcp literal" doc:"How it comes by the address of its host: it asks each time, by default; once, and keeps it for ever; over TCP; or it knows the real one."`
 	Refers   string   `yaml:"refers" enum:"env volume projected" doc:"Where it has its placeholders: in its environment, by default, or in a volume, which follows the Secret."`
-	Manner   string   `yaml:"manner" enum:"usual exec debug pass longjmp tamper-text tamper-record memory-bio chacha serve pipeline lookalike host-network" doc:"What is odd about how it sends: see scenarios/cloak/README.md."`
+	Manner   string   `yaml:"manner" enum:"usual exec debug pass longjmp tamper-text tamper-record memory-bio chacha serve pipeline lookalike unknown-code host-network" doc:"What is odd about how it sends: see scenarios/cloak/README.md."`
 }
 
 func defaults() Config { return Config{NRI: true} }

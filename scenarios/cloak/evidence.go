@@ -141,7 +141,7 @@ func (x *exchange) permitted(value []byte) (owner *corev1.Secret, why string) {
 				continue
 			}
 			hosts, port := s.Annotations[cloak.AnnotationHosts], strings.TrimSuffix(s.Annotations[cloak.AnnotationPort], "/tcp")
-			if (hosts == "" || hosts == "*" || hosts == x.host) && (port == "" || port == strconv.Itoa(int(x.dialled.Port()))) {
+			if (hosts == "" || hosts == "*" || hosts == x.host || hosts == x.dialled.Addr().String()) && (port == "" || port == strconv.Itoa(int(x.dialled.Port()))) {
 				return s, ""
 			}
 			why = fmt.Sprintf("Secret %s allows %q and port %q", s.Name, hosts, port)

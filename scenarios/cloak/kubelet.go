@@ -37,7 +37,10 @@ var (
 
 // code is the file with the TLS code of a workload.
 func (w *work) code() kernel.File {
-	if w.config.Static {
+	switch {
+	case w.config.Manner == "unknown-code":
+		return rustls
+	case w.config.Static:
 		return linked
 	}
 	return libssl
