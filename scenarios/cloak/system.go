@@ -85,6 +85,7 @@ func build(w *scenarios.World, c Config) (*State, error) {
 		}
 	}
 	for i, p := range c.Pods {
+		s.addressesOf(p.Host) // in this order
 		if p.Node == "" {
 			p.Node = s.nodes[i%len(s.nodes)].name
 		}
