@@ -42,6 +42,9 @@ type conn struct {
 	came   clock.Signal // of the plugin's process
 	queue  []*request
 	asked  []*request // without an answer
+
+	busy    bool // a request that the runtime waits for is with the plugin
+	waiting []clock.Signal
 	closed bool
 }
 
@@ -60,6 +63,16 @@ func (q *request) answer() {
 	}
 }
 
+// done lets those have their turn who wait for it.
+func (c *conn) done() {
+	c.busy = false
+	waiting := c.waiting
+	c.waiting = nil
+	for _, free := range waiting {
+		free.Send()
+	}
+}
+
 // close ends the connection; the runtime waits for no answer any more.
 func (c *conn) close() {
 	if c.closed {
@@ -73,6 +86,7 @@ func (c *conn) close() {
 		q.answer()
 	}
 	c.queue, c.asked = nil, nil
+	c.done()
 	c.came.Send()
 }
 

@@ -17,7 +17,8 @@ import (
 	"github.com/seedbed-sim/seedbed/fakes/kernel"
 )
 
-// RequestTimeout is how long the runtime waits for an answer of its plugin.
+// RequestTimeout is how long the runtime waits for an answer of its plugin, from when the
+// request is its turn.
 const RequestTimeout = 2 * time.Second
 
 // Pod is what the kubelet wants to run: one container in a sandbox.
@@ -176,17 +177,18 @@ func (r *Runtime) startContainer(ctx context.Context, c clock.Clock, run *Runnin
 // ask lets the plugin do something, and waits for it as long as the runtime does. It
 // fails only if ctx ends.
 func (r *Runtime) ask(ctx context.Context, c clock.Clock, call func(context.Context, nri.Handler)) error {
-	conn := r.conn
+	conn, err := r.turn(ctx, c)
 	if conn == nil {
-		return ctx.Err()
+		return err
 	}
+	defer conn.done()
 	before := c.Monotonic()
 	frozen, times := r.frozen()
 	answered := c.NewSignal()
 	conn.send(&request{call: call, answered: answered})
 	limited, cancel := c.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	err := answered.Wait(limited)
+	err = answered.Wait(limited)
 	if _, by := r.frozen(); !frozen && by == times {
 		r.Longest = max(r.Longest, c.Monotonic()-before)
 	}
@@ -195,6 +197,25 @@ func (r *Runtime) ask(ctx context.Context, c clock.Clock, call func(context.Cont
 		conn.close()
 	}
 	return ctx.Err()
+}
+
+// turn waits until no other request is with the plugin: NRI hands over one at a time. It
+// returns nil if there is no plugin, or not any more.
+func (r *Runtime) turn(ctx context.Context, c clock.Clock) (*conn, error) {
+	for {
+		switch {
+		case r.conn == nil:
+			return nil, ctx.Err()
+		case !r.conn.busy:
+			r.conn.busy = true
+			return r.conn, nil
+		}
+		free := c.NewSignal()
+		r.conn.waiting = append(r.conn.waiting, free)
+		if err := free.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func (r *Runtime) frozen() (now bool, times int) {

@@ -22,7 +22,7 @@ func registry(t testing.TB) *scenarios.Registry {
 // mistake. Many are run by seedbed run scenarios/cloak.
 func TestScenarios(t *testing.T) {
 	if os.Getenv(sim.EnvSeeds) == "" && os.Getenv(sim.EnvSeed) == "" {
-		t.Setenv(sim.EnvSeeds, "2")
+		t.Setenv(sim.EnvSeeds, "1")
 	}
 	scenarios.RunFiles(t, registry(t), "*.yaml")
 }
