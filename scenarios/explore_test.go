@@ -87,7 +87,8 @@ func TestTheFirstSeedsRunTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct{ plan, runs int }{{0, 3}, {1, 4}, {2, 5}} {
+	// Where two runs part is looked for in two more.
+	for _, test := range []struct{ plan, runs int }{{0, 3}, {1, 4 + 2}, {2, 5 + 4}} {
 		built = 0
 		verdicts, err := r.Run(context.Background(), Plan{Files: []*File{file}, Seeds: 3, Workers: 1, Twice: test.plan})
 		var unrepeatable *sim.NondeterminismError
