@@ -49,7 +49,7 @@ type Engine struct {
 
 	hash      uint64
 	records   []Record
-	reader    func(Record) // of the trace; see OnRecord
+	readers   []func(Record) // of the trace; see OnRecord
 	touched   bool
 	onTouched []func() error
 

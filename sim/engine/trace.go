@@ -47,7 +47,7 @@ func (e *Engine) emit(ev Event) {
 	if e.cfg.Observe != nil {
 		e.cfg.Observe(ev)
 	}
-	if e.cfg.Trace >= TraceFull || e.reader != nil {
+	if e.cfg.Trace >= TraceFull || len(e.readers) > 0 {
 		r := Record{Step: e.steps, At: e.Elapsed(), Kind: ev.Kind, Actor: ev.Actor, Verb: ev.Verb, Object: ev.Object, N: ev.N}
 		if ev.Detail != nil {
 			r.Detail = ev.Detail()
@@ -69,16 +69,19 @@ func (e *Engine) Note(r Record) {
 
 // OnRecord lets fn read every record of the trace as it is made, but for steps, whatever
 // of it is kept. It has what the record says in words, which nobody would work out
-// otherwise. fn must leave the engine alone.
+// otherwise. fn must leave the engine alone. Several may read, in the order in which they
+// were given.
 func (e *Engine) OnRecord(fn func(Record)) {
 	e.guard("OnRecord")
-	e.reader = fn
+	e.readers = append(e.readers, fn)
 }
 
 // keep keeps a record of the trace, or hands it over, and lets it be read.
 func (e *Engine) keep(r Record) {
-	if e.reader != nil && r.Kind != "step" {
-		e.reader(r)
+	if r.Kind != "step" {
+		for _, read := range e.readers {
+			read(r)
+		}
 	}
 	if e.cfg.Trace < TraceFull {
 		return
