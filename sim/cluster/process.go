@@ -96,8 +96,8 @@ type Process struct {
 	informers []*Informer
 	streams   []*session // watches opened by tasks
 	waiting   []*session // that faults hold back until it writes
-	pauses    int // under way
-	held      int // ever
+	pauses    int        // under way
+	held      int        // ever
 
 	client    client.Client
 	conn      *Instance

@@ -14,7 +14,8 @@
 //	}
 //
 // Everything else is package sim: the same world, faults, properties, seeds, shrinking,
-// stories and replay files.
+// stories and replay files. Package oracle has properties that need no knowledge of the
+// program.
 //
 // # How it works
 //

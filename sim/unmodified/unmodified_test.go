@@ -28,6 +28,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/sim"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
+	"github.com/seedbed-sim/seedbed/sim/oracle"
 	"github.com/seedbed-sim/seedbed/sim/unmodified"
 )
 
@@ -176,6 +177,20 @@ func TestUnmodifiedStormsReplay(t *testing.T) {
 		Cluster: cluster.Config{Nodes: 1, APIServers: 2, Profile: sim.Stormy()},
 	}
 	unmodified.Check(t, o, func(w *unmodified.World) { fleets(w) })
+}
+
+// TestUnmodifiedProgramsAreJudged by oracles that know nothing of them.
+func TestUnmodifiedProgramsAreJudged(t *testing.T) {
+	profile := sim.Stormy()
+	profile.CeaseAt = time.Minute
+	o := sim.Options{
+		Seeds: 10, Twice: -1, Horizon: 6 * time.Minute, Artifacts: sim.NoArtifacts,
+		Cluster: cluster.Config{Nodes: 1, APIServers: 2, Profile: profile},
+	}
+	unmodified.Check(t, o, func(w *unmodified.World) {
+		fleets(w)
+		oracle.All(w.World, 2*time.Minute)
+	})
 }
 
 // startLeader is a manager of which two run and one works: it notes in a ConfigMap who
