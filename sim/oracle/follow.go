@@ -97,8 +97,3 @@ func housekeeping(gr schema.GroupResource) bool {
 	}
 	return false
 }
-
-// calmFrom is when a world has had time to settle since faults have ceased.
-func calmFrom(w *sim.World, settle time.Duration) time.Duration {
-	return max(w.Engine().Elapsed(), w.CeaseAt()) + settle
-}

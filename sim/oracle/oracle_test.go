@@ -36,9 +36,9 @@ func (c *copier) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	err := c.Get(ctx, req.NamespacedName, original)
 	name := client.ObjectKey{Namespace: req.Namespace, Name: req.Name + "-copy"}
 	switch {
-	case client.IgnoreNotFound(err) != nil:
-		return reconcile.Result{}, err
-	case err != nil || original.Labels["original"] == "":
+	case err != nil:
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	case original.Labels["original"] == "":
 		return reconcile.Result{}, nil
 	case original.DeletionTimestamp != nil:
 		return reconcile.Result{}, c.end(ctx, original, name)
