@@ -17,7 +17,6 @@ import (
 	"github.com/seedbed-sim/seedbed/core/encryption/config"
 	"github.com/seedbed-sim/seedbed/core/encryption/keysecret"
 	"github.com/seedbed-sim/seedbed/sim/disk"
-	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // What people do by hand. Everything goes through an API server that answers, without
@@ -133,7 +132,7 @@ func (s *State) editManaged(how string) error {
 	return s.editSecret(managedName, func(m *corev1.Secret) { managedEdits[how](s, m) })
 }
 
-func harmLeaseDeleted(s *State, _ *engine.Stream) (string, error) {
+func harmLeaseDeleted(s hand) (string, error) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: leaseName}}
 	return "deletes the Lease of the leader", s.operator.Delete(background, lease)
 }

@@ -26,7 +26,7 @@ type PolicyArgs struct {
 func steps() []scenarios.StepKind {
 	return slices.Concat([]scenarios.StepKind{
 		scenarios.NewStep("policy", "An administrator changes the policy.", "encryption.policy: {type: aescbc}", changePolicy),
-		scenarios.NewStep("hostile", "An operator does harm for a while: edits and deletes what he can, pulls plugs, freezes leaders.", "encryption.hostile: {for: 24h, every: 1m..40m}", hostile),
+		scenarios.NewStep("hostile", "An operator does harm for a while: edits and deletes what he can, pulls plugs, freezes leaders.", "encryption.hostile: {for: 24h, every: 1m..40m}", beHostile),
 	}, handSteps(), kmsSteps(), worldSteps())
 }
 

@@ -2,10 +2,10 @@ package home
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/hostile"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
@@ -15,14 +15,6 @@ type HostileArgs struct {
 	For   scenarios.Duration `yaml:"for" form:"required,short" doc:"How long."`
 	Every scenarios.Span     `yaml:"every" doc:"The time between two things that go wrong; 5s..4m by default."`
 	Only  []string           `yaml:"only" doc:"The things that go wrong, if not all."`
-}
-
-// harm is one thing that goes wrong. It returns what that is, in words; empty if there
-// was nothing to do it to.
-type harm struct {
-	name   string
-	weight int
-	do     func(*world) (string, error)
 }
 
 // world is what harms work on.
@@ -47,62 +39,40 @@ func (w *world) later(d time.Duration, do func()) {
 // lasts notes a harm that ends by itself.
 func (w *world) lasts(d time.Duration) { w.until = max(w.until, w.world.Engine().Elapsed()+d) }
 
-var harms = []harm{
-	{"api-down", 5, harmServerDown},
-	{"api-errors", 4, harmAPIErrors},
-	{"api-slow", 2, harmAPISlow},
-	{"api-cut", 4, harmCut},
-	{"flap", 4, harmFlap},
-	{"clock", 4, harmClock},
-	{"pod-replaced", 3, harmReplaced},
-	{"pod-replaced-by-force", 3, harmReplacedByForce},
-	{"claims", 4, harmClaims},
-	{"serve", 3, harmServe},
-	{"issuer", 6, harmIssuer},
-	{"issuer-key", 2, harmIssuerKey},
-	{"disk-full", 4, harmDiskFull},
-	{"disk-error", 3, harmDiskError},
-	{"node-crash", 2, harmNodeCrash},
-	{"container", 4, harmContainer},
-	{"files", 4, harmFiles},
-	{"override", 2, harmOverride},
+var harms = []hostile.Harm[*world]{
+	hostile.Of("api-down", 5, harmServerDown),
+	hostile.Of("api-errors", 4, harmAPIErrors),
+	hostile.Of("api-slow", 2, harmAPISlow),
+	hostile.Of("api-cut", 4, harmCut),
+	hostile.Of("flap", 4, harmFlap),
+	hostile.Of("clock", 4, harmClock),
+	hostile.Of("pod-replaced", 3, harmReplaced),
+	hostile.Of("pod-replaced-by-force", 3, harmReplacedByForce),
+	hostile.Of("claims", 4, harmClaims),
+	hostile.Of("serve", 3, harmServe),
+	hostile.Of("issuer", 6, harmIssuer),
+	hostile.Of("issuer-key", 2, harmIssuerKey),
+	hostile.Of("disk-full", 4, harmDiskFull),
+	hostile.Of("disk-error", 3, harmDiskError),
+	hostile.Of("node-crash", 2, harmNodeCrash),
+	hostile.Of("container", 4, harmContainer),
+	hostile.Of("files", 4, harmFiles),
+	hostile.Of("override", 2, harmOverride),
 }
 
-// hostile does harm for a while, and then makes everything well again.
-func hostile(st *scenarios.Story, s *State, args HostileArgs) error {
-	chosen, total := slices.Clone(harms), 0
-	if len(args.Only) > 0 {
-		chosen = slices.DeleteFunc(chosen, func(h harm) bool { return !slices.Contains(args.Only, h.name) })
-	}
-	for _, h := range chosen {
-		total += h.weight
-	}
-	if total == 0 {
-		return fmt.Errorf("there is no harm among %v", args.Only)
-	}
+// beHostile does harm for a while, and then makes everything well again.
+func beHostile(st *scenarios.Story, s *State, args HostileArgs) error {
 	every := args.Every
 	if every.Max == 0 {
 		every = span(5*time.Second, 4*time.Minute)
 	}
 	w := &world{State: s, draw: st.Engine().Stream("story", "harm")}
-	for end := st.Engine().Elapsed() + args.For.Std(); st.Engine().Elapsed() < end; {
-		if err := st.Sleep(min(st.DrawSpan("pause", every), max(0, end-st.Engine().Elapsed()))); err != nil {
-			return err
-		}
+	err := hostile.Do(st, hostile.Time{For: args.For.Std(), Every: every}, harms, args.Only, w.draw, func() *world {
 		w.slot = s.slots[w.draw.Intn(len(s.slots))]
-		n := w.draw.Intn(total)
-		for _, h := range chosen {
-			if n -= h.weight; n >= 0 {
-				continue
-			}
-			switch text, err := h.do(w); {
-			case err != nil:
-				st.Tell(h.name, "tries in vain: %s: %v", h.name, err)
-			case text != "":
-				st.Tell(h.name, "%s", text)
-			}
-			break
-		}
+		return w
+	})
+	if err != nil {
+		return err
 	}
 	s.makeWell()
 	if left := w.until - st.Engine().Elapsed(); left > 0 {

@@ -87,7 +87,7 @@ func steps() []scenarios.StepKind {
 			"home.remove: {pod: grant-0, name: extra.jwt}", removeStep),
 		scenarios.NewStep("override", "Tells the home that the control plane is reachable or not, as tests do behind the admin socket.",
 			"home.override: {pod: grant-0, reachable: false}", overrideStep),
-		scenarios.NewStep("hostile", "Lets a hostile world loose on all Pods.", "home.hostile: {for: 6h, every: 10s..5m}", hostile),
+		scenarios.NewStep("hostile", "Lets a hostile world loose on all Pods.", "home.hostile: {for: 6h, every: 10s..5m}", beHostile),
 	}
 }
 
