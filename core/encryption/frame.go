@@ -36,6 +36,8 @@ type reconciler struct {
 	degraded string // the condition
 	owned    []string
 	sync     func(ctx context.Context, policy *v1alpha1.EncryptionPolicy, out *outcome) error
+
+	said map[string]said // by the type of the condition
 }
 
 // outcome is what a sync says beside its error.
@@ -152,7 +154,12 @@ func (r *reconciler) report(ctx context.Context, policy *v1alpha1.EncryptionPoli
 			out.set(kind, metav1.ConditionFalse, reasonAsExpected, "")
 		}
 	}
-	return r.applyStatus(ctx, policy, r.manager(), out)
+	r.yield(policy, out)
+	if err := r.applyStatus(ctx, policy, r.manager(), out); err != nil {
+		return err
+	}
+	r.remember(policy, out)
+	return nil
 }
 
 func has(conditions []metav1.Condition, kind string) bool {
