@@ -40,8 +40,9 @@ test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, 
 	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) -run '^Test(Kubectl|Requests|ClusterExploreOnARealServer)$$' ./cmd/seedbed
 
 planted: ## Plant the bugs that take minutes to catch, in the cloak, encryption and its stand-ins
-	SEEDBED_SEEDS=1 $(GO) test -count=1 -timeout 60m -run PlantedBugs -v ./core/cloak ./core/encryption ./scenarios/encryption
+	SEEDBED_SEEDS=1 $(GO) test -count=1 -timeout 60m -run PlantedBugs -v ./core/cloak ./core/encryption ./scenarios/cloak ./scenarios/encryption
 	cd fakes/apiserver/encryption/conformance && $(GO) test -count=1 -timeout 30m ./...
+	cd fakes/nri/conformance && $(GO) test -count=1 ./...
 
 MASTERS ?= 10    # searches of each bug of the proving ground in each way
 RUNS    ?= 160   # of each such search; those of the default mix may take a minute

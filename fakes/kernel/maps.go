@@ -89,6 +89,7 @@ func (k *Kernel) StoreVIPs(ctx context.Context, rows []virtualip.Row) error {
 			return full("virtual IPs", k.opts.Limits.VIPs)
 		}
 		k.vips = slices.Clone(rows)
+		k.generation++
 		return nil
 	})
 }

@@ -38,14 +38,14 @@ type request struct {
 
 // conn is a connection of a plugin.
 type conn struct {
-	r      *Runtime
-	came   clock.Signal // of the plugin's process
-	queue  []*request
-	asked  []*request // without an answer
+	r     *Runtime
+	came  clock.Signal // of the plugin's process
+	queue []*request
+	asked []*request // without an answer
 
 	busy    bool // a request that the runtime waits for is with the plugin
 	waiting []clock.Signal
-	closed bool
+	closed  bool
 }
 
 func (c *conn) send(q *request) {

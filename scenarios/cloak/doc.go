@@ -13,5 +13,5 @@
 //
 // For each property the tests plant bugs that it catches:
 //
-//	go test -run PlantedBugs -v ./scenarios/cloak
+//	SEEDBED_SEEDS=1 go test -run PlantedBugs -v ./scenarios/cloak
 package cloak

@@ -71,7 +71,7 @@ func safety() []scenarios.Property {
 		observed(ownSecretsOnly, "I3: A Pod has only those placeholders swapped that it refers to: a placeholder is no secret, and others learn it."),
 		observed(recordsStayWhole, "I5, I6: No receiver ever sees a broken record, and no byte leaves in two versions, however segments are cut, lost and repeated: a connection that works without the cloak works with it."),
 		always("addresses-stay-apart", "I7: A virtual IP stands for one host, and for no other while anybody may still know it: else connections to the one would count as connections to the other.",
-			func(s *State) func() error { return s.addressesApart(map[string]map[netip.Addr]tenancy{}) }),
+			(*State).addressesApart),
 		always(answersAreAskedFor, "I8: Only the answer of a trusted server to a question that a Pod has asked says where a host is: else whoever answers first decides where values go.",
 			func(s *State) func() error { return s.onChange(s.believed) }),
 		always("maps-permit-no-more", "I9: The data plane permits nothing that the Secrets its last sync saw do not, whatever was full, failed or could not be read: a doubt must never become a permission.",
@@ -110,39 +110,48 @@ func liveness() []scenarios.Property {
 // tenancy is whose an address was last.
 type tenancy struct {
 	host  string
+	held  bool // still, when it was looked at last
 	until time.Duration
 }
 
 // addressesApart follows the virtual IPs of all nodes.
-func (s *State) addressesApart(last map[string]map[netip.Addr]tenancy) func() error {
-	boots := map[string]int{}
-	return func() error {
-		now := s.world.Engine().Elapsed()
-		for _, n := range s.nodes {
-			if last[n.name] == nil || boots[n.name] != n.boots {
-				// What knew an address before the power was lost is gone as well.
-				last[n.name], boots[n.name] = map[netip.Addr]tenancy{}, n.boots
-			}
-			seen := map[netip.Addr]string{}
-			for _, row := range n.kernel.Rows() {
-				for _, a := range []netip.Addr{row.V4, row.V6} {
-					if other, shared := seen[a]; shared {
-						return fmt.Errorf("on %s, %s is of %q and of %q", n.name, a, other, row.Host)
-					}
-					seen[a] = row.Host
-					if row.Host == "" {
-						continue
-					}
-					before := last[n.name][a]
-					if before.host != "" && before.host != row.Host && now-before.until < 2*s.retention() {
-						return fmt.Errorf("on %s, %s went from %s to %s after %s", n.name, a, before.host, row.Host, now-before.until)
-					}
-					last[n.name][a] = tenancy{row.Host, now}
-				}
-			}
+func (s *State) addressesApart() func() error {
+	last, boots := map[*node]map[netip.Addr]*tenancy{}, map[*node]int{}
+	return s.onChange(func(n *node) error {
+		if last[n] == nil || boots[n] != n.boots {
+			// What knew an address before the power was lost is gone as well.
+			last[n], boots[n] = map[netip.Addr]*tenancy{}, n.boots
 		}
-		return nil
+		return s.follow(n, last[n])
+	})
+}
+
+// follow compares who has the addresses of a node with who had them.
+func (s *State) follow(n *node, last map[netip.Addr]*tenancy) error {
+	now := s.world.Engine().Elapsed()
+	for _, t := range last {
+		if t.held {
+			t.held, t.until = false, now
+		}
 	}
+	seen := map[netip.Addr]string{}
+	for _, row := range n.kernel.Rows() {
+		for _, a := range []netip.Addr{row.V4, row.V6} {
+			if other, shared := seen[a]; shared {
+				return fmt.Errorf("on %s, %s is of %q and of %q", n.name, a, other, row.Host)
+			}
+			seen[a] = row.Host
+			if row.Host == "" {
+				continue
+			}
+			before := last[a]
+			if before != nil && before.host != row.Host && now-before.until < 2*s.retention() {
+				return fmt.Errorf("on %s, %s went from %s to %s after %s", n.name, a, before.host, row.Host, now-before.until)
+			}
+			last[a] = &tenancy{host: row.Host, held: true}
+		}
+	}
+	return nil
 }
 
 // retention is how long virtual IPs are retained.

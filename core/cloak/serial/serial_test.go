@@ -107,3 +107,44 @@ func TestGivingUp(t *testing.T) {
 		})
 	}
 }
+
+// strict is a clock as that of production is: whose signals prefer the end of the context
+// if both have happened.
+type strict struct{ clock.Clock }
+
+func (c strict) NewSignal() clock.Signal { return strictSignal{c.Clock.NewSignal()} }
+
+type strictSignal struct{ clock.Signal }
+
+func (s strictSignal) Wait(ctx context.Context) error {
+	if err := s.Signal.Wait(ctx); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// Who is handed the lane after it has given up, but before it has noticed, passes it on.
+func TestHandedOverTooLate(t *testing.T) {
+	for seed := range uint64(20) {
+		inProcess(t, seed, func(ctx context.Context, c clock.Clock) {
+			lanes, group := serial.New(strict{c}), c.NewGroup(ctx)
+			short, cancel := c.WithCancel(ctx)
+			group.Go("first", func(ctx context.Context) {
+				_ = lanes.Do(ctx, "a", func() error {
+					defer cancel() // in the same moment
+					return c.Sleep(ctx, time.Second)
+				})
+			})
+			_ = c.Sleep(ctx, time.Millisecond)
+			group.Go("late", func(context.Context) {
+				if err := lanes.Do(short, "a", func() error { return nil }); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+			group.Wait()
+			if err := lanes.Do(ctx, "a", func() error { return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
