@@ -209,3 +209,14 @@ func TestReconnect(t *testing.T) {
 		}
 	})
 }
+
+// The runtime's own limit is two seconds for a request, in which the answer must also get
+// back to it.
+func TestBudgetsAreWithinTheLimit(t *testing.T) {
+	const limit = 2 * time.Second
+	for name, budget := range map[string]time.Duration{"sandbox": nri.SandboxBudget, "container": nri.ContainerBudget} {
+		if budget > limit*3/4 {
+			t.Errorf("the budget for a %s is %s", name, budget)
+		}
+	}
+}
