@@ -9,8 +9,10 @@
 //	policy        where a secret may go, and the decision for one TLS write
 //	patch         the arithmetic that changes an encrypted record in flight
 //	virtualip     the addresses that stand for host names
+//	answers       puts these addresses into the DNS answers that come to a Pod
 //	protected     what a Secret asks for, and what is wrong with it
 //	references    where a Pod refers to Secrets
+//	cgroups       which container a cgroup is of
 //	plane         the port to the data plane in a node's kernel
 //	serial        one thing after the other, for each key
 //
