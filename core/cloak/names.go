@@ -23,6 +23,11 @@ const (
 	// AnnotationHosts is the annotation with the host that a Secret may go to.
 	AnnotationHosts = "getkloak.io/hosts"
 
+	// AnnotationHTTP is the annotation of a Secret whose values are sent over HTTP/1.1 only,
+	// with the value "1.1": then also those can be protected for which no placeholder has
+	// the length in HPACK.
+	AnnotationHTTP = "getkloak.io/http"
+
 	// ShadowSecretSuffix ends the name of the Secret with the placeholders.
 	ShadowSecretSuffix = "-kloak"
 

@@ -135,7 +135,7 @@ var plantedBugs = []planted.Bug{
 		Scenario: "17-rotated-while-nobody-uses-it.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{
 			Name: "keepAny", File: core + "shadow/plan.go",
-			Old: "placeholder.Fits(held, original.Data[name]) == placeholder.FitsAll &&", New: "placeholder.Is(held) &&",
+			Old: "placeholder.Suits(held, original.Data[name]) &&", New: "placeholder.Is(held) &&",
 		},
 	},
 	{

@@ -43,6 +43,19 @@ var prefixBits = Bits([]byte(Prefix))
 // Check reports whether there can be a placeholder for a value. The error says what
 // the value would have to be like, and shows nothing of it but its length.
 func Check(value []byte) error {
+	if err := CheckRaw(value); err != nil {
+		return err
+	}
+	tail := len(value) - len(Prefix)
+	if bits := Bits(value) - prefixBits; bits < bitsMin*tail || bits > bitsMax*tail {
+		return fmt.Errorf("%w: its mix of characters has a Huffman code that is too short or too long; "+
+			"use letters of both cases and digits", ErrMix)
+	}
+	return nil
+}
+
+// CheckRaw is Check for a placeholder that is good outside of HPACK only, as in HTTP/1.1.
+func CheckRaw(value []byte) error {
 	n := len(value)
 	switch {
 	case n < LengthMin:
@@ -51,11 +64,6 @@ func Check(value []byte) error {
 		return fmt.Errorf("%w: it has %d bytes and may have %d at most", ErrTooLong, n, LengthMax)
 	case !utf8.Valid(value):
 		return fmt.Errorf("%w: write it as text, for instance in base64", ErrNotText)
-	}
-	tail := n - len(Prefix)
-	if bits := Bits(value) - prefixBits; bits < bitsMin*tail || bits > bitsMax*tail {
-		return fmt.Errorf("%w: its mix of characters has a Huffman code that is too short or too long; "+
-			"use letters of both cases and digits", ErrMix)
 	}
 	return nil
 }
@@ -82,6 +90,35 @@ func Mint(entropy io.Reader, value []byte) (string, error) {
 		out, bits = append(out, class[n]), bits-codeBits[class[n]]
 	}
 	return string(out), nil
+}
+
+// MintRaw makes a placeholder that is good outside of HPACK only: as many bytes, and
+// otherwise as entropy has it. What CheckRaw refuses it refuses alike.
+func MintRaw(entropy io.Reader, value []byte) (string, error) {
+	if err := CheckRaw(value); err != nil {
+		return "", err
+	}
+	out := []byte(Prefix)
+	for len(out) < len(value) {
+		n, err := pick(entropy, len(alphabet))
+		if err != nil {
+			return "", err
+		}
+		out = append(out, alphabet[n])
+	}
+	return string(out), nil
+}
+
+// Suits reports whether a placeholder is the best that there can be for a value: one that
+// fits in full or, if none does, in its bytes.
+func Suits(p string, value []byte) bool {
+	switch Fits(p, value) {
+	case FitsAll:
+		return true
+	case FitsRaw:
+		return errors.Is(Check(value), ErrMix)
+	}
+	return false
 }
 
 // pick draws a number below n, at most 256, each as likely as the others.

@@ -117,3 +117,22 @@ func TestIs(t *testing.T) {
 		}
 	}
 }
+
+// Section 2.3: for a value whose mix of characters no placeholder has, there is one that is
+// good outside of HPACK only, and no better one.
+func TestMintRaw(t *testing.T) {
+	entropy := rand.NewChaCha8([32]byte{7})
+	mixed, even := []byte(strings.Repeat("a", 16)+strings.Repeat("b", 4)), []byte("Correct-Horse-Staple")
+	p, err := placeholder.MintRaw(entropy, mixed)
+	if err != nil || placeholder.Fits(p, mixed) != placeholder.FitsRaw || !placeholder.Suits(p, mixed) || len(placeholder.Forms(p, mixed)) != 1 {
+		t.Errorf("%q fits %s, %v", p, placeholder.Fits(p, mixed), err)
+	}
+	if full, err := placeholder.Mint(entropy, even); err != nil || !placeholder.Suits(full, even) || placeholder.Suits(p, even) {
+		t.Errorf("%q suits a value that has better ones, %v", p, err)
+	}
+	for _, bad := range []string{"short", strings.Repeat("long", 33), "not text \xff"} {
+		if p, err := placeholder.MintRaw(entropy, []byte(bad)); err == nil || placeholder.Suits(p, []byte(bad)) {
+			t.Errorf("%q for %q", p, bad)
+		}
+	}
+}

@@ -60,6 +60,10 @@ type Report struct {
 
 	// Values are defects of the Secret and its values: there can be no shadow.
 	Values []Defect
+
+	// Raw are the keys whose placeholders are good outside of HPACK only, which the Secret
+	// agrees to.
+	Raw []string
 }
 
 // Defects are all of them.
@@ -78,7 +82,12 @@ func Inspect(s *corev1.Secret) Report {
 			n, validation.LabelValueMaxLength))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
-		if err := placeholder.Check(s.Data[key]); err != nil {
+		err := placeholder.Check(s.Data[key])
+		if errors.Is(err, placeholder.ErrMix) && s.Annotations[cloak.AnnotationHTTP] == "1.1" {
+			r.Raw = append(r.Raw, key)
+			continue
+		}
+		if err != nil {
 			r.value(reasonOf(err), "data["+key+"]", err.Error())
 		}
 	}

@@ -40,6 +40,9 @@ func conditionOf(report protected.Report) *Condition {
 	switch {
 	case len(report.Rules) > 0:
 		return defective(report.Rules)
+	case len(report.Raw) > 0:
+		return &Condition{Status: "True", Reason: "HTTP11Only", Message: fmt.Sprintf(
+			"keys %q are protected in HTTP/1.1 only: in HTTP/2 their placeholders stay as they are; the values may go to %s", report.Raw, report.Rule.Hosts)}
 	case report.Rule.Hosts.Any():
 		return &Condition{Status: "True", Reason: "Unrestricted", Message: "the values may go to every host; the annotation " + cloak.AnnotationHosts + " restricts them"}
 	}
@@ -75,7 +78,7 @@ func (r *SecretReconciler) tell(ctx context.Context, original *corev1.Secret, c 
 	}
 	if c != nil {
 		kind := corev1.EventTypeNormal
-		if c.Status != "True" || c.Reason == "Unrestricted" {
+		if c.Status != "True" || c.Reason == "Unrestricted" || c.Reason == "HTTP11Only" {
 			kind = corev1.EventTypeWarning
 		}
 		r.Recorder.Event(original, kind, c.Reason, c.Message)

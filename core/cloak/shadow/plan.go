@@ -80,14 +80,15 @@ func (ix Index) Others(k placeholder.Key, shadow types.NamespacedName) (out []Ho
 
 // Plan returns the shadow that original should have, given the one it has, nil if none:
 //
-//  1. a key whose placeholder fits the value in both lengths keeps it, unless an older
-//     shadow, or an earlier key of this one, holds the same lookup key;
+//  1. a key whose placeholder fits the value in both lengths, or in that in bytes if none
+//     can in both, keeps it, unless an older shadow, or an earlier key of this one, holds
+//     the same lookup key;
 //  2. any other gets a new one, with a lookup key that nobody holds;
 //  3. what was replaced because its length in HPACK changed is remembered as long as
 //     the length in bytes does not change: it is still good outside of HPACK;
 //  4. keys that original does not have are dropped.
 //
-// Values must have passed placeholder.Check. The keys that got a new placeholder in
+// Values must have passed protected.Inspect. The keys that got a new placeholder in
 // place of another are returned in order.
 func Plan(original, current *corev1.Secret, ix Index, entropy io.Reader) (planned *corev1.Secret, replaced []string, err error) {
 	planned = empty(original)
@@ -103,7 +104,7 @@ func Plan(original, current *corev1.Secret, ix Index, entropy io.Reader) (planne
 	// Those that are kept first, or a new one could take their lookup key.
 	for _, name := range names {
 		held := string(before[name])
-		if placeholder.Fits(held, original.Data[name]) == placeholder.FitsAll && p.keep(held, name, planned.CreationTimestamp) {
+		if placeholder.Suits(held, original.Data[name]) && p.keep(held, name, planned.CreationTimestamp) {
 			planned.Data[name] = before[name]
 			remembered[name] = p.remember(previous[name], len(held))
 		}
@@ -163,6 +164,9 @@ func (p *planner) remember(list []string, length int) []string {
 func (p *planner) mint(value []byte) (string, error) {
 	for range MintTries {
 		fresh, err := placeholder.Mint(p.entropy, value)
+		if errors.Is(err, placeholder.ErrMix) {
+			fresh, err = placeholder.MintRaw(p.entropy, value) // whoever asks for it agrees
+		}
 		if err != nil {
 			return "", err
 		}

@@ -431,3 +431,28 @@ func TestLagsBehind(t *testing.T) {
 }
 
 var _ client.Reader = (*snapshot)(nil)
+
+// Section 2.3: a Secret whose values are sent over HTTP/1.1 only says so, and gets a shadow
+// for values that would be refused otherwise; its condition tells what that means.
+func TestHTTP11Only(t *testing.T) {
+	l := newLab(t)
+	mixed := strings.Repeat("a", 16) + strings.Repeat("b", 4)
+	l.put("db", data("a", mixed, "b", horse))
+	if s := l.reconcile("db"); s != nil || l.condition("db") != "False ValueMix" {
+		t.Errorf("without a word there is a shadow: %v, %s", s, l.condition("db"))
+	}
+	l.put("db", func(s *corev1.Secret) { s.Annotations[cloak.AnnotationHTTP] = "1.1" })
+	s := l.reconcile("db")
+	if s == nil || l.condition("db") != "True HTTP11Only" {
+		t.Fatalf("%v, %s", s, l.condition("db"))
+	}
+	l.placeholderOf(s, "b", horse)
+	if p := string(s.Data["a"]); placeholder.Fits(p, []byte(mixed)) != placeholder.FitsRaw {
+		t.Errorf("%q fits %s", p, placeholder.Fits(p, []byte(mixed)))
+	}
+	if again := l.reconcile("db"); string(again.Data["a"]) != string(s.Data["a"]) {
+		t.Error("it gets another placeholder each time")
+	}
+	l.put("db", data("a", "correct-horse-staple", "b", horse))
+	l.placeholderOf(l.reconcile("db"), "a", "correct-horse-staple")
+}
