@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/seedbed-sim/seedbed/core/cloak"
 	"github.com/seedbed-sim/seedbed/core/cloak/node"
@@ -16,7 +17,6 @@ import (
 	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
 	"github.com/seedbed-sim/seedbed/core/cloak/trusteddns"
 	"github.com/seedbed-sim/seedbed/core/kube"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // Constants of the public document of Kloak's controller: whoever moves from one to the

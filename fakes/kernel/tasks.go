@@ -81,8 +81,8 @@ func (k *Kernel) AddCgroup(uid types.UID, container string, image Image) policy.
 func (k *Kernel) RemoveCgroup(id policy.Cgroup) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for pid, p := range k.processes {
-		if p.cgroup == id {
+	for _, pid := range slices.Sorted(maps.Keys(k.processes)) {
+		if k.processes[pid].cgroup == id {
 			k.exit(pid)
 		}
 	}

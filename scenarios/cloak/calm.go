@@ -133,9 +133,10 @@ func (s *State) duplicatesEnded() error {
 	if err := s.world.Admin().List(context.Background(), &all); err != nil {
 		return err
 	}
-	for key, holders := range holdersOf(&all) {
-		if len(holders) > 1 {
-			return fmt.Errorf("the placeholder with the key %s is that of %v", key, holders)
+	holders := holdersOf(&all)
+	for _, key := range slices.SortedFunc(maps.Keys(holders), placeholder.Key.Compare) {
+		if of := holders[key]; len(of) > 1 {
+			return fmt.Errorf("the placeholder with the key %s is that of %v", key, of)
 		}
 	}
 	return nil

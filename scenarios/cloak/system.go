@@ -211,7 +211,7 @@ func (s *State) admitted(p *corev1.Pod) {
 		var secret corev1.Secret
 		err := s.world.Admin().Get(context.Background(), client.ObjectKey{Namespace: Namespace, Name: *ref.Name}, &secret)
 		if err == nil && protected.Enabled(&secret) && !shadow.Managed(&secret) {
-			s.breaks(webhookRefuses, fmt.Errorf("Pod %s is let through with Secret %s itself in %s", p.Name, secret.Name, ref.Field))
+			s.breaks(webhookRefuses, fmt.Errorf("the webhook lets Pod %s through with Secret %s itself in %s", p.Name, secret.Name, ref.Field))
 		}
 	}
 }
