@@ -16,6 +16,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/cloak/plane"
 	"github.com/seedbed-sim/seedbed/core/cloak/policy"
 	"github.com/seedbed-sim/seedbed/core/cloak/virtualip"
+	"github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/secret"
 	"github.com/seedbed-sim/seedbed/fakes/kernel"
 )
@@ -278,3 +279,30 @@ func TestConduct(t *testing.T) {
 		t.Errorf("a call whose answer was lost had no effect: %v, %v", rows, err)
 	}
 }
+
+// S21 and I14: an agent with another layout of maps finds the virtual IPs and nothing else,
+// and replaces the programs of before one by one.
+func TestUpgrade(t *testing.T) {
+	n := newNode(t)
+	n.resolve(t, server, "a.com")
+	p := n.PlaneOf(1, unwatched{})
+	entries, err := p.Entries(n.ctx)
+	n.must(t, err)
+	rows, err := p.LoadVIPs(n.ctx)
+	n.must(t, err)
+	if len(entries) != 0 || len(rows) != 1 || len(n.Real()) != 1 || len(n.Trusted()) != 0 {
+		t.Errorf("%v, %v, %v, %v", entries, rows, n.Real(), n.Trusted())
+	}
+	before := n.Generation()
+	if _, err := p.AttachNetns(n.ctx, n.path); err != nil || n.Programs()[n.netns] != 1 || n.Generation() == before {
+		t.Errorf("%v, %v", n.Programs(), err)
+	}
+	if same := n.PlaneOf(1, unwatched{}); same == nil || len(n.Programs()) != 1 {
+		t.Error("the same layout changes what is attached")
+	}
+}
+
+// unwatched is a clock that nobody looks at.
+type unwatched struct{ clock.Clock }
+
+func (unwatched) NewSignal() clock.Signal { return nil }

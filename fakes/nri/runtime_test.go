@@ -157,3 +157,84 @@ func TestGone(t *testing.T) {
 		}
 	})
 }
+
+// A container that ends, with another in its place: same sandbox, another cgroup.
+func TestRestart(t *testing.T) {
+	inProcess(t, func(l *lab) {
+		l.connect()
+		run := l.start("a")
+		sandbox, cgroup, pid := run.Sandbox.ID, run.Cgroup, run.PID
+		l.h.log = nil
+		if err := l.runtime.Restart(l.ctx, l.clock, run, fake.Pod{UID: "uid", Name: "a", Args: []string{"/app"}}); err != nil {
+			l.Error(err)
+		}
+		if run.Sandbox.ID != sandbox || run.Cgroup == cgroup || run.PID == pid {
+			l.Errorf("%+v", run)
+		}
+		l.want("a container", "create a", "start a")
+	})
+}
+
+// With the node's power, Pods and plugin are gone.
+func TestPowerLoss(t *testing.T) {
+	inProcess(t, func(l *lab) {
+		_, ended := l.connect()
+		l.start("a")
+		l.runtime.PowerLoss()
+		_ = l.clock.Sleep(l.ctx, time.Millisecond)
+		if l.runtime.Connected() || !errors.Is(*ended, io.EOF) {
+			l.Errorf("the plugin is still there: %v", *ended)
+		}
+		l.h.log = nil
+		l.connect()
+		l.want("nothing runs", "synchronize 0 0")
+	})
+}
+
+// Requests of two Pods are with the plugin one after the other, and who waits for its turn
+// is not held up by the plugin.
+func TestTurns(t *testing.T) {
+	inProcess(t, func(l *lab) {
+		l.connect()
+		l.h.takes = 900 * time.Millisecond
+		before, group := l.clock.Monotonic(), l.clock.NewGroup(l.ctx)
+		for _, name := range []string{"a", "b", "c"} {
+			group.Go(name, func(context.Context) { l.start(name) })
+		}
+		group.Wait()
+		if took := l.clock.Monotonic() - before; took != 9*l.h.takes || l.runtime.Longest != l.h.takes || l.runtime.Dropped != 0 {
+			l.Errorf("took %s, the longest %s, dropped %d", took, l.runtime.Longest, l.runtime.Dropped)
+		}
+	})
+}
+
+// What happens while the plugin's process gets no processor is not its doing.
+func TestFrozen(t *testing.T) {
+	inProcess(t, func(l *lab) {
+		frozen, times := false, 0
+		l.runtime.Frozen = func() (bool, int) { return frozen, times }
+		l.connect()
+		l.h.takes = time.Minute
+		frozen, times = true, 1
+		l.start("a")
+		if l.runtime.Longest != 0 || l.runtime.Dropped != 1 {
+			l.Errorf("the longest %s, dropped %d", l.runtime.Longest, l.runtime.Dropped)
+		}
+		l.connect()
+		frozen = false
+		l.start("b")
+		if l.runtime.Longest != fake.RequestTimeout || l.runtime.Dropped != 2 {
+			l.Errorf("the longest %s, dropped %d", l.runtime.Longest, l.runtime.Dropped)
+		}
+	})
+}
+
+// A Pod in the host's network has none of its own.
+func TestHostNetwork(t *testing.T) {
+	inProcess(t, func(l *lab) {
+		run, err := l.runtime.Start(l.ctx, l.clock, fake.Pod{UID: "uid", Name: "a", HostNetwork: true})
+		if err != nil || run.Netns != 0 || run.Sandbox.NetnsPath != "" {
+			l.Errorf("%+v, %v", run, err)
+		}
+	})
+}
