@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/hostile"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
@@ -17,14 +18,6 @@ type HostileArgs struct {
 	Only  []string           `yaml:"only" doc:"The things that go wrong, if not all."`
 }
 
-// harm is one thing that goes wrong. It returns what that is, in words; empty if there
-// was nothing to do it to.
-type harm struct {
-	name   string
-	weight int
-	do     func(*hostility) (string, error)
-}
-
 // hostility is what harms work on. Each has a node and a workload to be done to.
 type hostility struct {
 	*State
@@ -32,13 +25,6 @@ type hostility struct {
 	node  *node
 	work  *work
 	until time.Duration // when the last harm ends that ends by itself
-}
-
-func harmNames() (names []string) {
-	for _, h := range harms {
-		names = append(names, h.name)
-	}
-	return names
 }
 
 // between draws a duration.
@@ -60,29 +46,19 @@ func (h *hostility) later(d time.Duration, do func()) {
 	h.world.Engine().After(d, func(any) { do() }, nil)
 }
 
-// hostile does harm for a while, and then makes everything well again.
-func hostile(st *scenarios.Story, s *State, args HostileArgs) error {
-	chosen, total := slices.Clone(harms), 0
-	if len(args.Only) > 0 {
-		chosen = slices.DeleteFunc(chosen, func(h harm) bool { return !slices.Contains(args.Only, h.name) })
-	}
-	for _, h := range chosen {
-		total += h.weight
-	}
-	if len(chosen) != len(args.Only) && len(args.Only) > 0 {
-		return fmt.Errorf("not all of %v are harms; there are %v", args.Only, harmNames())
-	}
+// beHostile does harm for a while, and then makes everything well again.
+func beHostile(st *scenarios.Story, s *State, args HostileArgs) error {
 	every := args.Every
 	if every.Max == 0 {
 		every = scenarios.Span{Min: time.Second, Max: time.Minute}
 	}
 	h := &hostility{State: s, draw: st.Engine().Stream("story", "harm")}
-	for end := st.Engine().Elapsed() + args.For.Std(); st.Engine().Elapsed() < end; {
-		if err := st.Sleep(min(st.DrawSpan("pause", every), max(0, end-st.Engine().Elapsed()))); err != nil {
-			return err
-		}
+	err := hostile.Do(st, hostile.Time{For: args.For.Std(), Every: every}, harms, args.Only, h.draw, func() *hostility {
 		h.node, h.work = pick(h.draw, s.nodes), pick(h.draw, s.works)
-		h.strike(st, chosen, h.draw.Intn(total))
+		return h
+	})
+	if err != nil {
+		return err
 	}
 	if left := h.until - st.Engine().Elapsed(); left > 0 {
 		if err := st.Sleep(left); err != nil {
@@ -90,22 +66,6 @@ func hostile(st *scenarios.Story, s *State, args HostileArgs) error {
 		}
 	}
 	return s.makeWell(st)
-}
-
-// strike does the harm that a number stands for.
-func (h *hostility) strike(st *scenarios.Story, chosen []harm, n int) {
-	for _, c := range chosen {
-		if n -= c.weight; n >= 0 {
-			continue
-		}
-		switch text, err := c.do(h); {
-		case err != nil:
-			st.Tell(c.name, "tries in vain: %s: %v", c.name, err)
-		case text != "":
-			st.Tell(c.name, "%s", text)
-		}
-		return
-	}
 }
 
 // settled is how long it may take until shadows fit again, and until the Pods of before are

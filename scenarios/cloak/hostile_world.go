@@ -5,33 +5,34 @@ import (
 	"time"
 
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/hostile"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
 
 // harms are all that may go wrong.
-var harms = []harm{
-	{"secret-rotated", 8, harmRotated},
-	{"secret-moved", 6, harmMoved},
-	{"secret-unreadable", 3, harmUnreadable},
-	{"secret-disabled", 3, harmDisabled},
-	{"secret-deleted", 3, harmDeleted},
-	{"shadow", 5, harmShadow},
-	{"shadow-squatted", 2, harmSquatted},
-	{"pod", 10, harmPod},
-	{"container", 5, harmContainer},
-	{"runtime-hangs-up", 4, harmHangUp},
-	{"runtime-without-nri", 2, harmWithoutNRI},
-	{"process", 8, harmProcess},
-	{"agent-frozen", 4, harmFrozen},
-	{"node-lost", 3, harmNodeLost},
-	{"api", 6, harmAPI},
-	{"api-down", 3, harmAPIDown},
-	{"network-cut", 4, harmCut},
-	{"dns", 5, harmDNS},
-	{"webhook-down", 3, harmWebhook},
-	{"plane", 6, harmPlane},
-	{"clock", 2, harmClock},
+var harms = []hostile.Harm[*hostility]{
+	hostile.Of("secret-rotated", 8, harmRotated),
+	hostile.Of("secret-moved", 6, harmMoved),
+	hostile.Of("secret-unreadable", 3, harmUnreadable),
+	hostile.Of("secret-disabled", 3, harmDisabled),
+	hostile.Of("secret-deleted", 3, harmDeleted),
+	hostile.Of("shadow", 5, harmShadow),
+	hostile.Of("shadow-squatted", 2, harmSquatted),
+	hostile.Of("pod", 10, harmPod),
+	hostile.Of("container", 5, harmContainer),
+	hostile.Of("runtime-hangs-up", 4, harmHangUp),
+	hostile.Of("runtime-without-nri", 2, harmWithoutNRI),
+	hostile.Of("process", 8, harmProcess),
+	hostile.Of("agent-frozen", 4, harmFrozen),
+	hostile.Of("node-lost", 3, harmNodeLost),
+	hostile.Of("api", 6, harmAPI),
+	hostile.Of("api-down", 3, harmAPIDown),
+	hostile.Of("network-cut", 4, harmCut),
+	hostile.Of("dns", 5, harmDNS),
+	hostile.Of("webhook-down", 3, harmWebhook),
+	hostile.Of("plane", 6, harmPlane),
+	hostile.Of("clock", 2, harmClock),
 }
 
 // harmPod ends a workload's Pod, and lets it run again some time later.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/core/cloak"
 	"github.com/seedbed-sim/seedbed/scenarios"
+	"github.com/seedbed-sim/seedbed/scenarios/internal/hostile"
 )
 
 func steps() []scenarios.StepKind {
@@ -30,8 +31,8 @@ func steps() []scenarios.StepKind {
 			"cloak.stop: web", func(st *scenarios.Story, s *State, args PodArgs) error { return s.want(st, args.Pod, false) }),
 		scenarios.NewStep("run", "A workload is to run again.",
 			"cloak.run: web", func(st *scenarios.Story, s *State, args PodArgs) error { return s.want(st, args.Pod, true) }),
-		scenarios.NewStep("hostile", "For a while things go wrong, one after the other, drawn from: "+strings.Join(harmNames(), ", ")+". Then all is made well, and all workloads are restarted.",
-			"cloak.hostile: {for: 1h}", hostile),
+		scenarios.NewStep("hostile", "For a while things go wrong, one after the other, drawn from: "+strings.Join(hostile.Names(harms), ", ")+". Then all is made well, and all workloads are restarted.",
+			"cloak.hostile: {for: 1h}", beHostile),
 		scenarios.NewStep("restartContainer", "The container of a Pod ends, and another takes its place.",
 			"cloak.restartContainer: web", restartContainer),
 		scenarios.NewStep("upgrade", "The agent of a node is replaced by one whose maps have another layout.",
