@@ -18,7 +18,7 @@ type Limit struct {
 // Search is what came of looking for a bug.
 type Search struct {
 	Found bool
-	Runs  int // up to the one that showed it
+	Runs  int                // up to the one that showed it
 	Bad   *scenarios.Outcome // it
 }
 
@@ -27,10 +27,14 @@ type Search struct {
 func Look(r *scenarios.Registry, file *scenarios.File, selection explore.Selection, seed uint64, limit Limit) (Search, error) {
 	hunted := *file
 	hunted.Expect = scenarios.Expect{} // so that the first violation ends the search
+	seeds := explore.Seeds{First: seed}
+	if len(selection.Plans) == 0 && selection.Depth == 0 {
+		seeds.Count = uint64(limit.Runs) // one run per seed
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	explored, err := r.Explore(ctx, scenarios.Exploration{
-		Files: []*scenarios.File{&hunted}, Search: selection, For: limit.Time, Seeds: explore.Seeds{First: seed},
+		Files: []*scenarios.File{&hunted}, Search: selection, For: limit.Time, Seeds: seeds,
 		Progress: func(e *scenarios.Explored) {
 			if limit.Runs > 0 && e.Runs >= limit.Runs {
 				stop()

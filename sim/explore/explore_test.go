@@ -49,6 +49,30 @@ func TestChanceHasThePlansFaults(t *testing.T) {
 	}
 }
 
+// Plans that do not fit stay out of the mix, also where it is what guided search begins
+// with; those that somebody asks for stay.
+func TestPlansThatDoNotFitStayOutOfTheMix(t *testing.T) {
+	asked, err := Parse("mix,chance+travel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(Plan) bool { return false }
+	plans := 0
+	for _, s := range asked.Fitting(none).Strategies {
+		if s.plan != nil {
+			plans++
+		}
+	}
+	if plans != 1 {
+		t.Errorf("%d strategies of plans are left, want the one that was asked for", plans)
+	}
+	for _, run := range New(Selection{Guided: true}.Fitting(none), Survey{}, Seeds{Count: 100}).Next(100) {
+		if run.Plan != "" {
+			t.Fatalf("guided search makes a run of %s", run.Plan)
+		}
+	}
+}
+
 // The parts of a search make each run of the whole once, the same way.
 func TestShardsMakeTheWhole(t *testing.T) {
 	runs := func(shard Shard) map[uint64]string {

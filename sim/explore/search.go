@@ -57,7 +57,7 @@ func New(s Selection, survey Survey, seeds Seeds) Search {
 	if s.Guided {
 		strategies := s.Strategies
 		if len(strategies) == 0 {
-			strategies = Mix()
+			strategies = s.mix()
 		}
 		all = append(all, Guided(strategies, survey, seeds))
 	}

@@ -91,7 +91,16 @@ func Mix() []Strategy {
 // explored.
 func (s Selection) Fitting(fits func(Plan) bool) Selection {
 	s.Strategies = slices.DeleteFunc(slices.Clone(s.Strategies), func(x Strategy) bool { return x.mixed && !fits(*x.plan) })
+	s.fits = fits
 	return s
+}
+
+// mix is the default mix as far as it fits.
+func (s Selection) mix() []Strategy {
+	if s.fits == nil {
+		return Mix()
+	}
+	return Selection{Strategies: Mix()}.Fitting(s.fits).Strategies
 }
 
 func named(names ...string) []Strategy {
@@ -110,6 +119,8 @@ type Selection struct {
 	Plans      []Plan
 	Guided     bool // runs are bred from runs that have shown something new
 	Depth      int  // of the exhaustive search; 0: none
+
+	fits func(Plan) bool // set by Fitting
 }
 
 // guided is the name of the search that coverage guides.
