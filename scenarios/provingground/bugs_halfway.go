@@ -58,25 +58,7 @@ wanted.`,
 				}}
 			},
 		},
-		{
-			ID: "nifikop-79", Link: "https://github.com/konpyutaika/nifikop/issues/79",
-			Title: "A cluster cannot be scaled down any more",
-			Why: `In one round the operator makes a Pod, writes ConfigInSync into the status, and then GracefulUpscaleSucceeded.
-It crashes between the last two. Since the Pod exists the round is never repeated, and when the user scales down,
-only members whose upscale has succeeded are taken away: never this one. Sieve's paper gives the window as 0.7 ms
-of a run of 440 s. Repair: the second write is made up for whenever it is missing.`,
-			Property: "members-follow-the-spec", Meaning: "Once all is calm there are as many members as the user wants.",
-			build: func(g *ground) scenarios.Check {
-				g.follow(pods, nil)
-				g.manage(operatorProcess, []client.Object{&corev1.Pod{}}, upscale)
-				return scenarios.Check{Within: patience, Eventually: func() error {
-					if n := g.count(pods, func(o apiserver.Object) bool { return o.GetDeletionTimestamp() == nil }); n != 0 {
-						return fmt.Errorf("members: %d, and none is wanted", n)
-					}
-					return nil
-				}}
-			},
-		},
+		upscaleBug(),
 	}
 	for i := range all {
 		if all[i].Class == "" {
@@ -85,6 +67,28 @@ of a run of 440 s. Repair: the second write is made up for whenever it is missin
 		all[i].processes = []string{operatorProcess}
 	}
 	return all
+}
+
+func upscaleBug() Bug {
+	return Bug{
+		ID: "nifikop-79", Link: "https://github.com/konpyutaika/nifikop/issues/79",
+		Title: "A cluster cannot be scaled down any more",
+		Why: `In one round the operator makes a Pod, writes ConfigInSync into the status, and then GracefulUpscaleSucceeded.
+It crashes between the last two. Since the Pod exists the round is never repeated, and when the user scales down,
+only members whose upscale has succeeded are taken away: never this one. Sieve's paper gives the window as 0.7 ms
+of a run of 440 s. Repair: the second write is made up for whenever it is missing.`,
+		Property: "members-follow-the-spec", Meaning: "Once all is calm there are as many members as the user wants.",
+		build: func(g *ground) scenarios.Check {
+			g.follow(pods, nil)
+			g.manage(operatorProcess, []client.Object{&corev1.Pod{}}, upscale)
+			return scenarios.Check{Within: patience, Eventually: func() error {
+				if n := g.count(pods, func(o apiserver.Object) bool { return o.GetDeletionTimestamp() == nil }); n != 0 {
+					return fmt.Errorf("members: %d, and none is wanted", n)
+				}
+				return nil
+			}}
+		},
+	}
 }
 
 // decommission scales down by one member, in steps that the status tells apart.

@@ -3,6 +3,8 @@ package provingground
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,9 +88,12 @@ func (g *ground) runsPods(a *nodeAgent) scenarios.Check {
 	}
 	return scenarios.Check{Always: func() error {
 		a, b := machines["node-1"], machines["node-2"]
-		for name := range a.running { // any of them will do
-			if _, twice := b.running[name]; twice && !g.world.Node("node-1").Down() && !g.world.Node("node-2").Down() {
-				return fmt.Errorf("%d pods run on both nodes, of which at least one under the same name", len(a.running)+len(b.running))
+		if g.world.Node("node-1").Down() || g.world.Node("node-2").Down() {
+			return g.broken
+		}
+		for _, name := range slices.Sorted(maps.Keys(a.running)) {
+			if _, twice := b.running[name]; twice {
+				return fmt.Errorf("a pod %s runs on both nodes", name)
 			}
 		}
 		return g.broken

@@ -63,31 +63,35 @@ of the size that it notices. Repair: it goes on until there are as many as are w
 				}}
 			},
 		},
-		{
-			ID: "instaclustr-398", Link: "https://github.com/instaclustr/cassandra-operator/issues/398",
-			Title: "A claim is leaked because the end of its Pod was not seen",
-			Why: `When the datacenter is scaled down, the operator deletes the claims of Pods that have a deletionTimestamp in its
-cache. The Pod may be gone before it has looked: then nothing tells of the claim any more. Repair: claims are
-listed, and those go that no member needs.`,
-			Property: "no-claim-is-leaked", Meaning: "Once all is calm there are no claims but those of members: a leaked one costs money and holds old data for whoever gets its name.",
-			processes: []string{operatorProcess, kubeletProcess},
-			build: func(g *ground) scenarios.Check {
-				g.follow(claims, nil)
-				g.kubelet()
-				g.manage(operatorProcess, []client.Object{&corev1.Pod{}, newClaim(nil, "")}, claimsOfDyingPods)
-				return scenarios.Check{Within: patience, Eventually: func() error {
-					if n := g.count(claims, nil); n != 1 {
-						return fmt.Errorf("claims: %d, and there is one member", n)
-					}
-					return nil
-				}}
-			},
-		},
+		leakedClaimBug(),
 	}
 	for i := range all {
 		all[i].Class = "U"
 	}
 	return all
+}
+
+func leakedClaimBug() Bug {
+	return Bug{
+		ID: "instaclustr-398", Link: "https://github.com/instaclustr/cassandra-operator/issues/398",
+		Title: "A claim is leaked because the end of its Pod was not seen",
+		Why: `When the datacenter is scaled down, the operator deletes the claims of Pods that have a deletionTimestamp in its
+cache. The Pod may be gone before it has looked: then nothing tells of the claim any more. Repair: claims are
+listed, and those go that no member needs.`,
+		Property: "no-claim-is-leaked", Meaning: "Once all is calm there are no claims but those of members: a leaked one costs money and holds old data for whoever gets its name.",
+		processes: []string{operatorProcess, kubeletProcess},
+		build: func(g *ground) scenarios.Check {
+			g.follow(claims, nil)
+			g.kubelet()
+			g.manage(operatorProcess, []client.Object{&corev1.Pod{}, newClaim(nil, "")}, claimsOfDyingPods)
+			return scenarios.Check{Within: patience, Eventually: func() error {
+				if n := g.count(claims, nil); n != 1 {
+					return fmt.Errorf("claims: %d, and there is one member", n)
+				}
+				return nil
+			}}
+		},
+	}
 }
 
 // twins are two operators, each with a Database of its own name.

@@ -3,6 +3,9 @@ package provingground
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -109,8 +112,8 @@ func (g *ground) have(resource groupResource, name string) apiserver.Object {
 func (g *ground) count(resource groupResource, ok func(apiserver.Object) bool) int {
 	n := 0
 	prefix := resource.Resource + "/"
-	for key, o := range g.objects { // only counted
-		if len(key) > len(prefix) && key[:len(prefix)] == prefix && (ok == nil || ok(o)) {
+	for _, key := range slices.Sorted(maps.Keys(g.objects)) {
+		if strings.HasPrefix(key, prefix) && (ok == nil || ok(g.objects[key])) {
 			n++
 		}
 	}
