@@ -79,10 +79,7 @@ func (b Bug) system() scenarios.System {
 		AddToScheme: addToScheme,
 		Definitions: definitions(),
 		Build: scenarios.BuildWith(func(w *scenarios.World, c Config) (*ground, error) {
-			g, err := newGround(w, c.Fixed)
-			if err != nil {
-				return nil, err
-			}
+			g := newGround(w, c.Fixed)
 			g.check = b.build(g)
 			return g, nil
 		}),

@@ -24,10 +24,12 @@ func halfwayBugs() []Bug {
 of the round that it is now finalizing. It crashes in between. The status still says that the member is being
 decommissioned, its Pod cannot be found, and the operator returns that error for ever: the claim is never deleted
 and no later request is handled. Repair: a Pod that is gone means that this step is done.`,
-			Property: "scaling-down-ends", Meaning: "Once all is calm no claim of a member is left that was taken away, and nothing is under way.",
+			processes: []string{protectionProcess},
+			Property:  "scaling-down-ends", Meaning: "Once all is calm no claim of a member is left that was taken away, and nothing is under way.",
 			build: func(g *ground) scenarios.Check {
 				g.follow(claims, nil)
 				g.follow(databases, nil)
+				g.protection()
 				g.manage(operatorProcess, []client.Object{&corev1.Pod{}}, decommission)
 				return scenarios.Check{Within: patience, Eventually: func() error {
 					db := g.database(g.have(databases, "cass"))
@@ -64,7 +66,7 @@ wanted.`,
 		if all[i].Class == "" {
 			all[i].Class = "I"
 		}
-		all[i].processes = []string{operatorProcess}
+		all[i].processes = append(all[i].processes, operatorProcess)
 	}
 	return all
 }

@@ -205,8 +205,9 @@ func (g *ground) keepEndpoint(ctx context.Context, env *cluster.Env, name types.
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
+	gone := err != nil
 	old := mine[name.Name]
-	if old != nil && (err != nil || pod.Spec.NodeName != env.Node || old.Labels[uidLabel] != string(pod.UID)) {
+	if old != nil && (gone || pod.Spec.NodeName != env.Node || old.Labels[uidLabel] != string(pod.UID)) {
 		var options []client.DeleteOption
 		if g.fixed {
 			options = append(options, sameObject(old))
@@ -216,7 +217,7 @@ func (g *ground) keepEndpoint(ctx context.Context, env *cluster.Env, name types.
 		}
 		delete(mine, name.Name)
 	}
-	if err != nil || pod.Spec.NodeName != env.Node || mine[name.Name] != nil {
+	if gone || pod.Spec.NodeName != env.Node || mine[name.Name] != nil {
 		return nil
 	}
 	endpoint := newConfigMap()

@@ -64,7 +64,7 @@ StatefulSet. Repair, as the thread proposes: the StatefulSet bears the UID of th
 	}
 	for i := range all {
 		all[i].Class, all[i].Property, all[i].Meaning = "S", liveDataStays, whyLiveData
-		all[i].processes = []string{operatorProcess, kubeletProcess}
+		all[i].processes = []string{operatorProcess, kubeletProcess, protectionProcess}
 	}
 	return all
 }
@@ -75,7 +75,6 @@ func (g *ground) cleansByName(m members, children schema.GroupVersionResource) s
 	if g.fixed {
 		m.allowed, m.guarded = ofThisUID, true
 	}
-	g.kubelet()
 	g.operator(m)
 	g.judgeDeletions(children, func(db *Database, name string) bool { return slices.Contains(memberNames(db), name) })
 	return scenarios.Check{Always: g.unbroken}

@@ -35,7 +35,7 @@ func staleSpecBugs() []Bug {
 and comes back to that one: it sees the smaller size, scales the StatefulSet down, and its finalizer deletes the
 claim of the member that is back. Repair: before anything is deleted the API server itself is asked, and the
 deletion is bound to the object that was seen.`,
-			processes: []string{operatorProcess, kubeletProcess},
+			processes: []string{operatorProcess, kubeletProcess, protectionProcess},
 			build: func(g *ground) scenarios.Check {
 				return g.followsSpec(members{child: newClaim, list: claimList, names: memberNames, pods: true}, claims)
 			},
@@ -70,9 +70,6 @@ func (g *ground) followsSpec(m members, children schema.GroupVersionResource) sc
 	m.allowed = always
 	if g.fixed {
 		m.allowed, m.guarded = byLiveSpec, true
-	}
-	if m.pods {
-		g.kubelet()
 	}
 	g.operator(m)
 	g.judgeDeletions(children, func(db *Database, name string) bool { return slices.Contains(m.names(db), name) })

@@ -28,8 +28,9 @@ func unobservedBugs() []Bug {
 			Why: `After the list of Sieve's bugs (xtradb-unobserved-1; the mechanism is inferred there): a cluster goes from 3
 members to 5 and back. Claims are made for the size that is seen and never deleted, so there are 5 if the operator
 was awake and 3 if it was not. Neither end is wrong as such; that it depends is. Repair: claims follow the size.`,
-			Property: pathProperty, Meaning: pathMeaning, processes: twins,
+			Property: pathProperty, Meaning: pathMeaning, processes: append([]string{protectionProcess}, twins...),
 			build: func(g *ground) scenarios.Check {
+				g.protection()
 				return g.twins(claims, []client.Object{newClaim(nil, "")}, claimsForSize)
 			},
 		},
@@ -79,10 +80,11 @@ func leakedClaimBug() Bug {
 cache. The Pod may be gone before it has looked: then nothing tells of the claim any more. Repair: claims are
 listed, and those go that no member needs.`,
 		Property: "no-claim-is-leaked", Meaning: "Once all is calm there are no claims but those of members: a leaked one costs money and holds old data for whoever gets its name.",
-		processes: []string{operatorProcess, kubeletProcess},
+		processes: []string{operatorProcess, kubeletProcess, protectionProcess},
 		build: func(g *ground) scenarios.Check {
 			g.follow(claims, nil)
 			g.kubelet()
+			g.protection()
 			g.manage(operatorProcess, []client.Object{&corev1.Pod{}, newClaim(nil, "")}, claimsOfDyingPods)
 			return scenarios.Check{Within: patience, Eventually: func() error {
 				if n := g.count(claims, nil); n != 1 {

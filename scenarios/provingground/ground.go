@@ -45,11 +45,11 @@ type ground struct {
 	broken  error                       // the first thing seen that must not be
 }
 
-func newGround(w *scenarios.World, fixed bool) (*ground, error) {
+func newGround(w *scenarios.World, fixed bool) *ground {
 	return &ground{
 		world: w, fixed: fixed, objects: map[string]apiserver.Object{},
 		observer: apiserver.NewServer(w.Cluster.Store(), "observer"),
-	}, nil
+	}
 }
 
 // breach notes that something has happened that must not.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,6 +51,30 @@ func (g *ground) kubelet() {
 			now := metav1.NewTime(env.Clock.Now().Truncate(time.Second))
 			pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &now
 			return reconcile.Result{}, client.IgnoreNotFound(env.Client.Status().Update(ctx, &pod))
+		}
+	})
+}
+
+// protectionProcess is the process that lets claims go.
+const protectionProcess = "protection"
+
+// protection lets claims that are deleted go once no Pod of their name is left. That of
+// kube-controller-manager would do as well, but that it does not look again: a Pod that
+// came and went while it did not watch keeps a claim until the controller's next resync,
+// which is hours away.
+func (g *ground) protection() {
+	g.controller(protectionProcess, []kube.Watch{{Object: &corev1.PersistentVolumeClaim{}}}, func(env *cluster.Env) reconcile.Func {
+		return func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			var claim corev1.PersistentVolumeClaim
+			if err := env.Client.Get(ctx, req.NamespacedName, &claim); err != nil || claim.DeletionTimestamp == nil {
+				return reconcile.Result{}, client.IgnoreNotFound(err)
+			}
+			err := env.Kube.Get(ctx, req.NamespacedName, &corev1.Pod{})
+			if !apierrors.IsNotFound(err) {
+				return reconcile.Result{RequeueAfter: recheck}, err
+			}
+			claim.Finalizers = nil
+			return reconcile.Result{}, client.IgnoreNotFound(env.Client.Update(ctx, &claim))
 		}
 	})
 }

@@ -53,6 +53,10 @@ func (m *members) watches() []kube.Watch {
 
 // run starts the operator.
 func (g *ground) operator(m members) {
+	if m.pods {
+		g.kubelet()
+		g.protection()
+	}
 	g.controller(operatorProcess, m.watches(), func(env *cluster.Env) reconcile.Func {
 		m := m
 		m.kube, m.live = env.Client, env.Kube

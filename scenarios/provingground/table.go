@@ -250,7 +250,7 @@ func (m *Measurement) writeStrategies(b *strings.Builder, rows []Row) {
 			}
 		}
 		if len(never) > 0 {
-			fmt.Fprintf(b, "- %s finds %d of %d; not %s.\n", s, len(rows)-len(never), len(rows), strings.Join(never, ", "))
+			fmt.Fprintf(b, "- In so many runs %s finds %d of %d; not %s.\n", s, len(rows)-len(never), len(rows), strings.Join(never, ", "))
 		} else {
 			fmt.Fprintf(b, "- %s finds all.\n", s)
 		}
