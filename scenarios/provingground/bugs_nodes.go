@@ -201,11 +201,10 @@ func (g *ground) keepsEndpoints() scenarios.Check {
 
 func (g *ground) keepEndpoint(ctx context.Context, env *cluster.Env, name types.NamespacedName, mine map[string]*corev1.ConfigMap) error {
 	var pod corev1.Pod
-	err := env.Client.Get(ctx, name, &pod)
-	if client.IgnoreNotFound(err) != nil {
+	gone, err := missing(env.Client.Get(ctx, name, &pod))
+	if err != nil {
 		return err
 	}
-	gone := err != nil
 	old := mine[name.Name]
 	if old != nil && (gone || pod.Spec.NodeName != env.Node || old.Labels[uidLabel] != string(pod.UID)) {
 		var options []client.DeleteOption
@@ -231,6 +230,9 @@ func (g *ground) keepEndpoint(ctx context.Context, env *cluster.Env, name types.
 	mine[name.Name] = endpoint
 	return nil
 }
+
+// missing tells an object that is not there from other errors of looking for it.
+func missing(err error) (bool, error) { return apierrors.IsNotFound(err), client.IgnoreNotFound(err) }
 
 // takeOver makes an endpoint that is there one's own, or replaces it.
 func (g *ground) takeOver(ctx context.Context, env *cluster.Env, endpoint *corev1.ConfigMap, mine map[string]*corev1.ConfigMap) error {
