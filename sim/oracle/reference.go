@@ -70,7 +70,7 @@ func endOf(there *objects, forget func(schema.GroupResource, map[string]any)) ma
 		}
 		end[key] = append(end[key], plain(obj, gr, forget))
 	}
-	for key := range end { // each alone
+	for _, key := range slices.Sorted(maps.Keys(end)) {
 		slices.Sort(end[key])
 	}
 	return end

@@ -2,6 +2,8 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/sim"
@@ -33,14 +35,11 @@ func NothingStaysTerminating(w *sim.World, within time.Duration) {
 }
 
 func stuck(w *sim.World, since map[string]time.Duration, within time.Duration) error {
-	now, found := w.Engine().Elapsed(), ""
-	for key, at := range since { // the first by name
-		if now-max(at, w.CeaseAt()) > within && (found == "" || key < found) {
-			found = key
+	now := w.Engine().Elapsed()
+	for _, key := range slices.Sorted(maps.Keys(since)) {
+		if at := since[key]; now-max(at, w.CeaseAt()) > within {
+			return fmt.Errorf("%s has been terminating for %s", key, (now - at).Round(time.Second))
 		}
 	}
-	if found == "" {
-		return nil
-	}
-	return fmt.Errorf("%s has been terminating for %s", found, (now - since[found]).Round(time.Second))
+	return nil
 }
