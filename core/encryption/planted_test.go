@@ -52,6 +52,8 @@ var plantedBugs = []planted{
 	{bug: "what writes otherwise is refused before all write with the key", file: "rollout.go", old: "v.deployed.Name != last.secret.Name", with: "false", test: "TestADiskOfBeforeTheCycle"},
 	{bug: "runs begin while a node may be started with what writes otherwise", file: "migration.go", old: "!writesAlikeFor(gr, on, v.current)", with: "false", test: "TestADiskOfBeforeTheCycle"},
 	{bug: "keys are dropped before the latest revision is loaded", file: "managed.go", old: "v.phase == state.Pruning && !v.latest(policy)", with: "false", test: "TestPruningWaitsForTheLatestRevision"},
+	{bug: "two leaders write over each other all the time", file: "rival.go", old: "!sameWords(have, &before.condition)", with: "false", test: "TestRivalsDoNotFight"},
+	{bug: "what a rival has said stands for ever", file: "rival.go", old: "wait > 0", with: "true", test: "TestRivalsDoNotFight"},
 
 	// Keys of plugins.
 	{bug: "nodes need not agree on the id of a plugin's key", file: "pluginhealth.go", old: "r.kek != kek", with: "false", test: "TestNodesThatDiffer"},
