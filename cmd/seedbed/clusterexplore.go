@@ -53,8 +53,8 @@ here: one report, and the replay files of failing runs.
 
 The image is one whose entry point is this program, such as ko build ./cmd/seedbed
 makes. Scenarios are sent along, so they need not be in it; each Pod may only
-write its results. A Pod that fails is
-made again, a Pod that is lost loses nothing that it has already sent.
+write its results. A Pod that fails is made again, a Pod that is lost loses
+nothing that it has already sent.
 
 When this command is interrupted, the Job goes on: the same command follows it
 again. When everything has come back, the Job and all that belongs to it is
