@@ -205,6 +205,9 @@ func (d *drawer) arrow(r *engine.Record, kind ArrowKind, from, to string) {
 // life draws when something did not run or stood still.
 func (d *drawer) life(r *engine.Record) {
 	lane := d.lanes[r.Actor]
+	if d.Lanes[lane].Kind == StoryLane { // nobody misses it once it is told
+		return
+	}
 	switch r.Verb {
 	case "end", "stop", "crash", "exit":
 		closeBand(d.Drawing, d.pauses, lane, r.At)

@@ -36,6 +36,7 @@ func lostUpdate() *report.Run {
 			{Step: 6, At: 10 * ms, Kind: cluster.NoteBegin, Actor: "node-2", Verb: "partition", N: 3},
 			{Step: 7, At: 12 * ms, Kind: "proc", Actor: "node-2/writer", Verb: "end", Detail: "crashes"},
 			{Step: 8, At: 15 * ms, Kind: "proc", Actor: "node-2/writer", Verb: "start", N: 2, Detail: "starts"},
+			{Step: 9, At: 17 * ms, Kind: "proc", Actor: "story", Verb: "exit"}, // it is told
 			{Step: 9, At: 18 * ms, Kind: "proc", Actor: "node-2/writer", Verb: "pause", Detail: "is paused"},
 			{Step: 9, At: 19 * ms, Kind: "proc", Actor: "node-2/writer", Verb: "resume", Detail: "goes on"},
 			{Step: 9, At: 20 * ms, Kind: cluster.NoteEnd, N: 3},
