@@ -19,20 +19,11 @@ type witness struct {
 func (w *witness) registry(t testing.TB) *scenarios.Registry {
 	t.Helper()
 	system := System()
-	system.Build = scenarios.BuildWith(func(world *scenarios.World, c Config) (*State, error) {
-		state, err := build(world, c)
-		w.states = append(w.states, state)
-		return state, err
-	})
 	if w.leaks {
 		system.Steps = append(system.Steps, scenarios.NewStep("blurt", "Tells a value.", "cloak.blurt:", blurt))
 		system.Properties = append(system.Properties, scenarios.NewProperty("blurted", "It tells a value.", blurted))
 	}
-	r, err := scenarios.New(system)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return told.Registry(t, system, build, &w.states)
 }
 
 // find says what a text shows of the values of any run.

@@ -21,20 +21,11 @@ type witness struct {
 func (w *witness) registry(t *testing.T) *scenarios.Registry {
 	t.Helper()
 	system := System()
-	system.Build = scenarios.BuildWith(func(world *scenarios.World, c Config) (*State, error) {
-		state, err := build(world, c)
-		w.states = append(w.states, state)
-		return state, err
-	})
 	if w.leaks {
 		system.Steps = append(system.Steps, scenarios.NewStep("blurt", "Tells a key.", "gossipkeys.blurt:", blurt))
 		system.Properties = append(system.Properties, scenarios.NewProperty("blurted", "It tells a key.", blurted))
 	}
-	r, err := scenarios.New(system)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return told.Registry(t, system, build, &w.states)
 }
 
 // index knows every key that any run has had: by the ledgers, and by what the
