@@ -28,8 +28,8 @@ func KnowsWhatItDeletes(w *sim.World) {
 type deletions struct {
 	*follower
 	known   map[string]map[types.UID]bool // by program
-	deletes []engine.Record
-	shown   []engine.Record // to programs, since the last look
+	deletes []engine.Record               // since the last look
+	shown   []engine.Record               // to programs, since then
 }
 
 // hear takes in what a program is shown, and what it deletes.
@@ -55,7 +55,7 @@ func (d *deletions) learn(program, key string) {
 		return
 	}
 	for other, uid := range d.live { // a set
-		if within(other, key) || strings.HasPrefix(other, key+"/") {
+		if within(other, key) {
 			d.known[program][uid] = true
 		}
 	}

@@ -61,6 +61,7 @@ func Rests(w *sim.World, settle time.Duration) {
 //
 // It is wrong about who finds out by trying, such as whether a kind is served.
 func NoErrorsAtRest(w *sim.World, settle time.Duration) {
+	const name, meaning = "no-errors-at-rest", "What fails when there is nothing to do fails for ever, and nobody looks at logs."
 	r, counts := rest(w, settle), map[string]int{}
 	w.Engine().OnRecord(func(rec engine.Record) {
 		if rec.Kind != "api" || r.since() <= 0 || rec.N < 400 || rec.N == 404 && !changes(rec.Verb) {
@@ -68,7 +69,7 @@ func NoErrorsAtRest(w *sim.World, settle time.Duration) {
 		}
 		counts[fmt.Sprintf("%s: %s %s is answered with %d", rec.Actor, rec.Verb, rec.Object, rec.N)]++
 	})
-	w.Always("no-errors-at-rest", "What fails when there is nothing to do fails for ever, and nobody looks at logs.", func() error {
+	w.Always(name, meaning, func() error {
 		for _, n := range r.next() {
 			if n.program == "" {
 				r.outside = n.at
@@ -77,7 +78,7 @@ func NoErrorsAtRest(w *sim.World, settle time.Duration) {
 		}
 		return nil
 	})
-	w.Finally("no-errors-at-rest", "What fails when there is nothing to do fails for ever, and nobody looks at logs.", func() error {
+	w.Finally(name, meaning, func() error {
 		if len(counts) == 0 {
 			return nil
 		}

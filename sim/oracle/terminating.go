@@ -15,8 +15,9 @@ import (
 //
 // It is wrong about who waits on purpose, such as for people, with a finalizer.
 func NothingStaysTerminating(w *sim.World, within time.Duration) {
+	const name, meaning = "nothing-stays-terminating", "What is being deleted goes: else its name cannot be used again, and nor can its namespace."
 	f, since := follow(w), map[string]time.Duration{}
-	w.Always("nothing-stays-terminating", "What is being deleted goes: else its name cannot be used again, and nor can its namespace.", func() error {
+	w.Always(name, meaning, func() error {
 		for _, n := range f.next() {
 			switch {
 			case n.Deleted:
@@ -29,7 +30,7 @@ func NothingStaysTerminating(w *sim.World, within time.Duration) {
 		}
 		return stuck(w, since, within)
 	})
-	w.Finally("nothing-stays-terminating", "What is being deleted goes: else its name cannot be used again, and nor can its namespace.", func() error {
+	w.Finally(name, meaning, func() error {
 		return stuck(w, since, within)
 	})
 }
