@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -52,6 +53,11 @@ type Watch struct {
 
 	// Selector narrows the watch by labels; nil means all.
 	Selector labels.Selector
+
+	// Fields narrows the watch by those fields that the API server selects the kind by,
+	// as spec.nodeName of Pods; nil means all. Reads from the cache do not see what
+	// no watch of the process selects.
+	Fields fields.Selector
 
 	// Requests maps an object seen in an event to requests; on an update it is
 	// called for the old and the new object. Nil means the object's own name.

@@ -58,7 +58,7 @@ func (c *controller) watch(w *kube.Watch) error {
 	if err != nil {
 		return err
 	}
-	inf := p.informer(k, scope{w.Namespace, w.Name, w.Selector})
+	inf := p.informer(k, scope{w.Namespace, w.Name, w.Selector, w.Fields})
 	c.informers = append(c.informers, inf)
 	if w.Requests == nil {
 		inf.handle(ownName{c.queue})

@@ -20,7 +20,8 @@ type Informer struct {
 	namespace string
 	name      string
 	selector  labels.Selector
-	fields    fields.Selector // metadata.name, if name is set
+	chosen    fields.Selector // by the watch
+	fields    fields.Selector // these and metadata.name, if name is set
 
 	reflector reflector
 	items     objects
@@ -39,14 +40,18 @@ type handler interface {
 type scope struct {
 	namespace, name string
 	selector        labels.Selector
+	fields          fields.Selector
 }
 
 func newInformer(p *Process, k *kind, s scope) *Informer {
 	inf := &Informer{
-		proc: p, kind: k, namespace: s.namespace, name: s.name, selector: s.selector,
+		proc: p, kind: k, namespace: s.namespace, name: s.name, selector: s.selector, chosen: s.fields, fields: s.fields,
 	}
 	if s.name != "" {
 		inf.fields = fields.OneTermEqualSelector("metadata.name", s.name)
+		if s.fields != nil {
+			inf.fields = fields.AndSelectors(inf.fields, s.fields)
+		}
 	}
 	inf.reflector.inf = inf
 	return inf
@@ -54,10 +59,10 @@ func newInformer(p *Process, k *kind, s scope) *Informer {
 
 // equal reports whether the informer has just that scope.
 func (i *Informer) equal(s scope) bool {
-	return i.namespace == s.namespace && i.name == s.name && selectorText(i.selector) == selectorText(s.selector)
+	return i.namespace == s.namespace && i.name == s.name && selectorText(i.selector) == selectorText(s.selector) && selectorText(i.chosen) == selectorText(s.fields)
 }
 
-func selectorText(s labels.Selector) string {
+func selectorText(s interface{ String() string }) string {
 	if s == nil {
 		return ""
 	}

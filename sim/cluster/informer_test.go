@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -62,6 +63,34 @@ func TestInformerOfOneName(t *testing.T) {
 	l.watcher(kube.Watch{Object: &corev1.ConfigMap{}, Namespace: "default", Name: "a"})
 	l.at(time.Second, func() { l.create("b", "1"); l.create("a", "1") })
 	l.run(time.Minute, "1001: a: 1")
+}
+
+func TestInformerByField(t *testing.T) {
+	l := newLab(t, cluster.Config{})
+	l.agent(func(ctx context.Context, env *cluster.Env) {
+		see := func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			var pods corev1.PodList
+			if err := env.Cache.List(ctx, &pods); err != nil {
+				return reconcile.Result{}, err
+			}
+			l.say("%s: %d in the cache", req.Name, len(pods.Items))
+			return reconcile.Result{}, nil
+		}
+		watch := kube.Watch{Object: &corev1.Pod{}, Fields: fields.OneTermEqualSelector("spec.nodeName", "node-1")}
+		_ = env.Run(ctx, kube.Controller{Name: "see", Reconciler: reconcile.Func(see), Watches: []kube.Watch{watch}})
+	})
+	pod := func(name, node string) {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+		p.Spec = corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
+		l.must(l.c.Admin().Create(context.Background(), p))
+	}
+	l.at(time.Second, func() { pod("here", "node-1"); pod("there", "node-2"); pod("nowhere", "") })
+	l.at(2*time.Second, func() {
+		l.must(l.c.Admin().SubResource("binding").Create(context.Background(),
+			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nowhere"}},
+			&corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}}))
+	})
+	l.run(time.Minute, "1001: here: 1 in the cache", "2001: nowhere: 2 in the cache")
 }
 
 func TestInformerWithSelector(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -118,12 +119,16 @@ func (r *Reconciler) GetTrackedPodCount() int {
 // confirm is the request, once at the start, to end what an agent of before has left.
 var confirm = reconcile.Request{NamespacedName: types.NamespacedName{Name: "confirm"}}
 
-// Controller returns what watches Pods.
+// Controller returns what watches the Pods of the node: a cluster has many more.
 func (r *Reconciler) Controller() kube.Controller {
+	pods := kube.Watch{Object: &corev1.Pod{}}
+	if r.NodeName != "" {
+		pods.Fields = fields.OneTermEqualSelector("spec.nodeName", r.NodeName)
+	}
 	return kube.Controller{
 		Name:       "cloak-pod",
 		Reconciler: r,
-		Watches:    []kube.Watch{{Object: &corev1.Pod{}}},
+		Watches:    []kube.Watch{pods},
 		Start:      []reconcile.Request{confirm},
 		Workers:    4,
 	}

@@ -89,12 +89,13 @@ func (r *SecretReconciler) tell(ctx context.Context, original *corev1.Secret, c 
 // holdersShown is how many Pods an event names.
 const holdersShown = 10
 
-// warnOfHolders tells which Pods have the real values, since they were started before
-// the Secret was protected.
-func (r *SecretReconciler) warnOfHolders(ctx context.Context, original *corev1.Secret) error {
+// holders returns the names of the Pods that have the real values of a Secret, since they
+// were started before it was protected. They are read from the API server: it happens once
+// for each Secret, and a cache of all Pods on every node would be kept for it.
+func (r *SecretReconciler) holders(ctx context.Context, original *corev1.Secret) ([]string, error) {
 	var pods corev1.PodList
-	if err := r.Cache.List(ctx, &pods, client.InNamespace(original.Namespace)); err != nil {
-		return fmt.Errorf("list Pods: %w", err)
+	if err := r.Live.List(ctx, &pods, client.InNamespace(original.Namespace)); err != nil {
+		return nil, fmt.Errorf("list Pods: %w", err)
 	}
 	var names []string
 	for i := range pods.Items {
@@ -104,15 +105,19 @@ func (r *SecretReconciler) warnOfHolders(ctx context.Context, original *corev1.S
 			names = append(names, p.Name)
 		}
 	}
-	if len(names) == 0 {
-		return nil
-	}
 	slices.Sort(names)
+	return names, nil
+}
+
+// warnOfHolders tells which Pods have the real values of a Secret.
+func (r *SecretReconciler) warnOfHolders(original *corev1.Secret, names []string) {
+	if len(names) == 0 {
+		return
+	}
 	more := ""
 	if n := len(names) - holdersShown; n > 0 {
 		names, more = names[:holdersShown], fmt.Sprintf(" and %d more", n)
 	}
 	r.Recorder.Event(original, corev1.EventTypeWarning, "PodsHoldValues", fmt.Sprintf(
 		"Pods %s%s were started before this Secret was protected and have its values; restart them", strings.Join(names, ", "), more))
-	return nil
 }

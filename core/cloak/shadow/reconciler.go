@@ -168,11 +168,7 @@ func (r *SecretReconciler) write(ctx context.Context, original, current *corev1.
 	}
 	switch {
 	case current == nil:
-		if err := r.Live.Create(ctx, planned); err != nil {
-			return fmt.Errorf("create: %w", err)
-		}
-		r.Log.Info("Created shadow", "secret", client.ObjectKeyFromObject(original), "keys", slices.Sorted(maps.Keys(planned.Data)))
-		return r.warnOfHolders(ctx, original)
+		return r.create(ctx, original, planned)
 	case equality.Semantic.DeepEqual(planned, current):
 		return nil
 	}
@@ -187,19 +183,29 @@ func (r *SecretReconciler) write(ctx context.Context, original, current *corev1.
 	return nil
 }
 
+// create makes the first shadow of a Secret. Who holds the real values is read before,
+// since what fails after it is not tried again: once there is a shadow, no Pod gets them.
+func (r *SecretReconciler) create(ctx context.Context, original, planned *corev1.Secret) error {
+	holders, err := r.holders(ctx, original)
+	if err != nil {
+		return err
+	}
+	if err := r.Live.Create(ctx, planned); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	r.Log.Info("Created shadow", "secret", client.ObjectKeyFromObject(original), "keys", slices.Sorted(maps.Keys(planned.Data)))
+	r.warnOfHolders(original, holders)
+	return nil
+}
+
 // Controller returns what keeps all shadows for as long as it is driven.
 func (r *SecretReconciler) Controller() kube.Controller {
 	return kube.Controller{
 		Name:       "cloak-secret",
 		Reconciler: r,
-		Watches: []kube.Watch{
-			{Object: &corev1.Secret{}, Requests: r.requests},
-			{Object: &corev1.Pod{}, Requests: nobody}, // only to be read from the cache
-		},
+		Watches:    []kube.Watch{{Object: &corev1.Secret{}, Requests: r.requests}},
 	}
 }
-
-func nobody(context.Context, client.Object) []reconcile.Request { return nil }
 
 // requests maps a Secret to those whose shadows may have to change: itself, the one that
 // it is or looks like the shadow of, and those whose shadows share a lookup key with it.
