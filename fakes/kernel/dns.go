@@ -122,7 +122,7 @@ func (k *Kernel) learn(host uint64, real []answers.Real) {
 		set = slices.Delete(set, 0, over) // those that were heard of first
 	}
 	k.real[host] = set
-	k.generation++
+	k.heard++
 }
 
 // stuck is where a Pod went last for a host.

@@ -87,6 +87,8 @@ type Kernel struct {
 	counts  map[policy.Reason]int
 
 	generation int // of the entries, the grants and what is attached
+	heard      int // answers that said where a host is
+	turnover   int // of what runs, and calls of agents
 }
 
 // New returns a kernel that has just booted.
@@ -111,6 +113,7 @@ func (k *Kernel) Reboot() {
 	k.real, k.stuck, k.queries = map[uint64][]realAddr{}, map[stickyKey]stuck{}, map[query]time.Duration{}
 	k.pending, k.counts = map[Thread]pending{}, map[policy.Reason]int{}
 	k.index()
+	k.turnover++
 	k.inode, k.pid, k.cookie = 4026531840, 1, 0
 }
 
@@ -125,6 +128,7 @@ func (k *Kernel) do(ctx context.Context, call string, effect func() error) error
 		return fmt.Errorf("%s: %w", call, err)
 	}
 	k.mu.Lock()
+	k.turnover++
 	err := effect()
 	k.mu.Unlock()
 	if err == nil && k.opts.Done != nil {

@@ -52,6 +52,7 @@ func (k *Kernel) RemoveNetns(id plane.Netns) {
 	defer k.mu.Unlock()
 	delete(k.netns, id)
 	delete(k.attached, id)
+	k.turnover++
 }
 
 // Lose takes off what is attached to a network namespace, as somebody on the node might.
@@ -92,6 +93,7 @@ func (k *Kernel) RemoveCgroup(id policy.Cgroup) {
 		}
 	}
 	delete(k.cgroups, id)
+	k.turnover++
 }
 
 // Fork starts a process in a cgroup and a network namespace. It runs nothing yet.

@@ -21,6 +21,20 @@ func (k *Kernel) Generation() int {
 	return k.generation
 }
 
+// Turnover grows whenever something may be left of what is gone.
+func (k *Kernel) Turnover() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.turnover
+}
+
+// Heard is how many answers have said where a host is.
+func (k *Kernel) Heard() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.heard
+}
+
 // Loaded returns the entries as they are, in order.
 func (k *Kernel) Loaded() (entries []plane.Entry) {
 	k.mu.Lock()

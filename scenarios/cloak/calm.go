@@ -102,14 +102,24 @@ type retired struct {
 
 // overdue follows the virtual IPs that are retained, and finds those that are for too long.
 func (s *State) overdue() func() error {
-	since := map[retired]time.Duration{}
+	since, retains := map[retired]time.Duration{}, map[*node][]virtualip.Row{}
+	changed := s.onChange(func(n *node) error {
+		retains[n] = slices.DeleteFunc(n.kernel.Rows(), func(r virtualip.Row) bool { return r.State != virtualip.Retained })
+		return nil
+	})
 	return func() error {
+		if err := changed(); err != nil {
+			return err
+		}
 		now := s.world.Engine().Elapsed()
 		seen := map[retired]bool{}
 		for _, n := range s.nodes {
+			if len(retains[n]) == 0 {
+				continue
+			}
 			referred := n.kernel.InUse()
-			for _, row := range n.kernel.Rows() {
-				if row.State != virtualip.Retained || referred[row.ID()] {
+			for _, row := range retains[n] {
+				if referred[row.ID()] {
 					continue
 				}
 				r := retired{n.name, s.world.Cluster.Process(n.name + "/agent").Incarnation(), row.Host}

@@ -13,14 +13,20 @@ import (
 	"github.com/seedbed-sim/seedbed/core/cloak/plane"
 	"github.com/seedbed-sim/seedbed/core/cloak/protected"
 	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
+	"github.com/seedbed-sim/seedbed/fakes/kernel"
 )
 
 // onChange looks at a node's data plane whenever more may be permitted there than before.
 func (s *State) onChange(look func(*node) error) func() error {
+	return s.onChangeOf((*kernel.Kernel).Generation, look)
+}
+
+// onChangeOf looks at each node whose data plane has another generation of something.
+func (s *State) onChangeOf(generation func(*kernel.Kernel) int, look func(*node) error) func() error {
 	last := map[*node]int{}
 	return func() error {
 		for _, n := range s.nodes {
-			g := n.kernel.Generation()
+			g := generation(n.kernel)
 			if seen, known := last[n]; known && seen == g {
 				continue
 			}

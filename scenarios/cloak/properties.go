@@ -10,6 +10,7 @@ import (
 
 	corenri "github.com/seedbed-sim/seedbed/core/cloak/nri"
 	"github.com/seedbed-sim/seedbed/core/cloak/virtualip"
+	"github.com/seedbed-sim/seedbed/fakes/kernel"
 	"github.com/seedbed-sim/seedbed/scenarios"
 )
 
@@ -51,9 +52,28 @@ func always(name, meaning string, look func(*State) func() error) scenarios.Prop
 
 // eventually is a property that holds some time after all is calm.
 func eventually(name, meaning string, within time.Duration, look func(*State) error) scenarios.Property {
+	return eventuallyOf(name, meaning, within, func(s *State) func() error { return func() error { return look(s) } })
+}
+
+// eventuallyOf is eventually for what remembers what it has seen of a run.
+func eventuallyOf(name, meaning string, within time.Duration, look func(*State) func() error) scenarios.Property {
 	return scenarios.NewProperty(name, meaning, func(_ *scenarios.World, s *State) check {
-		return check{Always: func() error { return s.breaches[name] }, Eventually: func() error { return look(s) }, Within: within}
+		return check{Always: func() error { return s.breaches[name] }, Eventually: look(s), Within: within}
 	})
+}
+
+// ofStore looks at what is stored in the cluster, whenever that has changed.
+func ofStore(look func(*State) error) func(*State) func() error {
+	return func(s *State) func() error {
+		var at uint64
+		var found error
+		return func() error {
+			if now := s.world.Cluster.Store().Revision(); now != at {
+				at, found = now, look(s)
+			}
+			return found
+		}
+	}
 }
 
 // properties are invariants of the specification, in its order.
@@ -73,7 +93,7 @@ func safety() []scenarios.Property {
 		always("addresses-stay-apart", "I7: A virtual IP stands for one host, and for no other while anybody may still know it: else connections to the one would count as connections to the other.",
 			(*State).addressesApart),
 		always(answersAreAskedFor, "I8: Only the answer of a trusted server to a question that a Pod has asked says where a host is: else whoever answers first decides where values go.",
-			func(s *State) func() error { return s.onChange(s.believed) }),
+			func(s *State) func() error { return s.onChangeOf((*kernel.Kernel).Heard, s.believed) }),
 		always("maps-permit-no-more", "I9: The data plane permits nothing that the Secrets its last sync saw do not, whatever was full, failed or could not be read: a doubt must never become a permission.",
 			func(s *State) func() error { return s.onChange(s.permitsNoMore) }),
 		always("runtime-goes-on", "I10: The plugin holds the container runtime up no longer than its budget: a late answer would cost all later Pods their preparation.",
@@ -85,15 +105,15 @@ func safety() []scenarios.Property {
 		always("one-program-each", "I14: At most one program is attached to the network of a Pod: of two, one would be of an agent that is gone, and decide by what it knew.",
 			func(s *State) func() error { return s.onChange(s.oneProgram) }),
 		observed(socketsSpeakForThemselves, "I15: A value that is for one host goes only over a connection that the Pod has made to that host's virtual IP and by its name: another connection, thread or process proves nothing for it."),
-		eventually("nothing-is-left", "I16: Once all is calm, no address, cgroup or grant is left of a Pod that is gone: whoever gets its number next would inherit them.",
+		eventuallyOf("nothing-is-left", "I16: Once all is calm, no address, cgroup or grant is left of a Pod that is gone: whoever gets its number next would inherit them.",
 			2*time.Minute, (*State).nothingLeft),
 	}
 }
 
 func liveness() []scenarios.Property {
 	return []scenarios.Property{
-		eventually("shadows-fit", "L1: Once all is calm, each protected Secret has a shadow whose placeholders fit its values: without one its Pods are refused.",
-			time.Minute, (*State).shadowsFit),
+		eventuallyOf("shadows-fit", "L1: Once all is calm, each protected Secret has a shadow whose placeholders fit its values: without one its Pods are refused.",
+			time.Minute, ofStore((*State).shadowsFit)),
 		eventually(valuesArrive, "L2 to L4: Once all is calm, what honest workloads send arrives with the values in place: else they are locked out of their own services.",
 			3*time.Minute, (*State).valuesArrived),
 		eventually("plugins-come-back", "L5: Once all is calm, the plugin of each node is connected if its runtime serves NRI: else every Pod starts with a gap.",
@@ -102,8 +122,8 @@ func liveness() []scenarios.Property {
 			time.Minute, (*State).resolversKnown),
 		always("addresses-are-released", "L7: The virtual IP of a host that nobody needs is released some time after its retention: they are not many, and new hosts would get none.",
 			(*State).overdue),
-		eventually("duplicates-end", "L8: Once all is calm, no two Secrets have the same placeholder: neither is swapped until one gets another.",
-			time.Minute, (*State).duplicatesEnded),
+		eventuallyOf("duplicates-end", "L8: Once all is calm, no two Secrets have the same placeholder: neither is swapped until one gets another.",
+			time.Minute, ofStore((*State).duplicatesEnded)),
 	}
 }
 
@@ -168,11 +188,22 @@ func (s *State) runtimeGoesOn() error {
 	return nil
 }
 
-func (s *State) nothingLeft() error {
-	for _, n := range s.nodes {
-		if left := n.kernel.Left(); len(left) > 0 {
-			return fmt.Errorf("on %s, there is left of a Pod that is gone: %s", n.name, strings.Join(left, ", "))
+// nothingLeft looks for what is left of Pods that are gone.
+func (s *State) nothingLeft() func() error {
+	left := map[*node][]string{}
+	changed := s.onChangeOf((*kernel.Kernel).Turnover, func(n *node) error {
+		left[n] = n.kernel.Left()
+		return nil
+	})
+	return func() error {
+		if err := changed(); err != nil {
+			return err
 		}
+		for _, n := range s.nodes {
+			if len(left[n]) > 0 {
+				return fmt.Errorf("on %s, there is left of a Pod that is gone: %s", n.name, strings.Join(left[n], ", "))
+			}
+		}
+		return nil
 	}
-	return nil
 }
