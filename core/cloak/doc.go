@@ -22,6 +22,7 @@
 //	webhook       gives Pods the shadows, and refuses what cannot be protected
 //	secretsync    loads secrets into the data plane, what gets narrower first
 //	trusteddns    the DNS servers that the data plane believes
+//	refresh       asks them about hosts that Pods have ceased to ask about
 //	node          prepares Pods before they run, or soon after
 //	nri           asks node to, in the name of the container runtime
 //

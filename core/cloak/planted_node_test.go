@@ -44,6 +44,15 @@ var nodeBugs = []planted{
 	{"one family is enough", "trusteddns/servers.go", "append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...)", "[]string{svc.Spec.ClusterIP}", "TestServers"},
 	{"static servers come last", "trusteddns/servers.go", "unique(static, clusterIPs, endpoints)", "unique(clusterIPs, endpoints, static)", "TestServers"},
 
+	{"whoever was asked first knows", "refresh/refresher.go", "if err == nil {\n\t\t\treturn real, nil\n\t\t}", "return real, err", "TestRefresh"},
+	{"everybody is asked", "refresh/refresher.go", "servers[:min(len(servers), serversMax)]", "servers", "TestRefresh"},
+	{"one host keeps all others", "refresh/refresher.go", "failed = append(failed, fmt.Errorf(\"host %s: %w\", row.Host, err))", "return err", "TestRefresh"},
+	{"a family without a virtual IP is asked for", "refresh/refresher.go", "if !of.virtual.IsValid() {", "if false {", "TestOnlyWhatWasAskedFor"},
+	{"who was trusted is asked", "refresh/refresher.go", "r.servers = slices.Clone(servers)", "r.servers = append(r.servers, slices.Clone(servers)...)", "TestNobodyIsTrusted"},
+	{"any answer is the answer", "answers/rewrite.go", "case q != asked || !positive(packet):", "case q == Question{} || !positive(packet):", "TestAddresses"},
+	{"what is by the way counts", "answers/rewrite.go", "records.list[:records.count[0]]", "records.list", "TestAddresses"},
+	{"a program of anybody is hooked", "node/events.go", "if _, c := r.holder(e.Cgroup); c == nil {", "if _, c := r.holder(e.Cgroup); c == nil && false {", "TestProgramOfAContainerThatEnds"},
+
 	{"nobody waits", "serial/serial.go", "l.lanes[key] = append(waiting, turn)\n\treturn turn", "l.lanes[key] = append(waiting, turn)\n\treturn nil", "TestOneAtATime"},
 	{"keys share a lane", "serial/serial.go", "if turn := l.enter(key); turn != nil {", "key = \"\"\n\tif turn := l.enter(key); turn != nil {", "TestOneAtATime"},
 	{"who gives up stays in line", "serial/serial.go", "if i >= 0 {", "if false {", "TestGivingUp"},

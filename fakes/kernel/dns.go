@@ -122,6 +122,7 @@ func (k *Kernel) learn(host uint64, real []answers.Real) {
 		set = slices.Delete(set, 0, over) // those that were heard of first
 	}
 	k.real[host] = set
+	delete(k.wanting, host)
 	k.heard++
 }
 
@@ -152,6 +153,7 @@ func (k *Kernel) realOf(ns plane.Netns, host uint64, virtual netip.Addr) (netip.
 		}
 	}
 	if len(good) == 0 {
+		k.wanting[host] = true
 		if good = stale; len(good) == 0 {
 			k.count("vip_no_real")
 			return netip.Addr{}, false

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seedbed-sim/seedbed/core/cloak/answers"
 	"github.com/seedbed-sim/seedbed/core/cloak/virtualip"
 	"github.com/seedbed-sim/seedbed/fakes/dns"
 	"github.com/seedbed-sim/seedbed/fakes/kernel"
@@ -180,5 +182,50 @@ func TestAskOfNobody(t *testing.T) {
 	m := newNode(t)
 	if got, err := m.Deliver(m.pid, server, port, []byte("?")); err != nil || cmp.Diff([]byte("?"), got) != "" || m.Count("dns_unparsed") != 1 {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// S19: the data plane says which hosts want addresses, and takes those that the agent has
+// found.
+func TestHostsThatWantAddresses(t *testing.T) {
+	n := newNode(t)
+	dial := func() (netip.Addr, error) {
+		s, err := n.Connect(kernel.Dial{PID: n.pid, Destination: netip.AddrPortFrom(row.V4, 443), ServerName: "a.com", Master: master})
+		if err != nil {
+			return netip.Addr{}, err
+		}
+		return s.Remote().Addr(), nil
+	}
+	wants := func(when string, want ...virtualip.Row) {
+		t.Helper()
+		got, err := n.Expired(n.ctx)
+		n.must(t, err)
+		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", when, diff)
+		}
+	}
+	wants("nobody has connected")
+	if _, err := dial(); err == nil {
+		t.Error("a host without addresses is reached")
+	}
+	wants("somebody has", row)
+	n.must(t, n.Learn(n.ctx, row.ID(), []answers.Real{{Addr: real1, TTL: time.Minute}}))
+	wants("the agent has asked")
+	if got, err := dial(); err != nil || got != real1 {
+		t.Errorf("connections go to %v, %v", got, err)
+	}
+	n.now += time.Hour
+	wants("all is past its time, and nobody connects")
+	if got, err := dial(); err != nil || got != real1 {
+		t.Errorf("past its time, connections go to %v, %v", got, err)
+	}
+	wants("all is past its time", row)
+	retained := row
+	retained.State = virtualip.Retained
+	n.must(t, n.StoreVIPs(n.ctx, []virtualip.Row{retained}))
+	wants("nobody needs the host")
+	n.must(t, n.Learn(n.ctx, row.ID(), []answers.Real{{Addr: evil, TTL: time.Hour}}))
+	if got, err := dial(); err != nil || got != real1 {
+		t.Errorf("a host that nobody needs has learnt: %v, %v", got, err)
 	}
 }

@@ -79,6 +79,7 @@ type Kernel struct {
 	ready  clock.Signal // of the agent that waits for an event; nil if there is none
 
 	real    map[uint64][]realAddr // of hosts, as trusted servers have said last
+	wanting map[uint64]bool       // hosts to which connections came that had only stale ones
 	stuck   map[stickyKey]stuck
 	queries map[query]time.Duration // that have no answer yet, and until when they may have
 	pending map[Thread]pending
@@ -110,6 +111,7 @@ func (k *Kernel) Reboot() {
 	k.attached, k.hooked = map[plane.Netns][]Layout{}, map[File]bool{}
 	k.netns, k.cgroups, k.processes = map[plane.Netns]*netns{}, map[policy.Cgroup]*cgroup{}, map[int]*process{}
 	k.sockets, k.events = map[uint64]*Socket{}, nil
+	k.wanting = map[uint64]bool{}
 	k.real, k.stuck, k.queries = map[uint64][]realAddr{}, map[stickyKey]stuck{}, map[query]time.Duration{}
 	k.pending, k.counts = map[Thread]pending{}, map[policy.Reason]int{}
 	k.index()

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/seedbed-sim/seedbed/core/cloak/answers"
 	"github.com/seedbed-sim/seedbed/core/cloak/placeholder"
 	"github.com/seedbed-sim/seedbed/core/cloak/plane"
 	"github.com/seedbed-sim/seedbed/core/cloak/policy"
@@ -100,6 +101,29 @@ func (k *Kernel) Referred(ctx context.Context) (ids map[uint64]bool, err error) 
 		return nil, err
 	}
 	return k.InUse(), nil
+}
+
+// Expired implements plane.Resolvers.
+func (k *Kernel) Expired(ctx context.Context) (rows []virtualip.Row, err error) {
+	err = k.do(ctx, "read hosts that want addresses", func() error {
+		rows = slices.DeleteFunc(slices.Clone(k.vips), func(r virtualip.Row) bool {
+			return r.State != virtualip.Used || !k.wanting[r.ID()]
+		})
+		slices.SortFunc(rows, func(a, b virtualip.Row) int { return cmp.Compare(a.Host, b.Host) })
+		return nil
+	})
+	return rows, err
+}
+
+// Learn implements plane.Resolvers.
+func (k *Kernel) Learn(ctx context.Context, host uint64, real []answers.Real) error {
+	return k.do(ctx, "learn addresses of a host", func() error {
+		used := func(r virtualip.Row) bool { return r.State == virtualip.Used && r.ID() == host }
+		if slices.ContainsFunc(k.vips, used) {
+			k.learn(host, real)
+		}
+		return nil
+	})
 }
 
 // SetTrusted implements plane.Resolvers.

@@ -13,6 +13,7 @@ import (
 
 	corenode "github.com/seedbed-sim/seedbed/core/cloak/node"
 	corenri "github.com/seedbed-sim/seedbed/core/cloak/nri"
+	"github.com/seedbed-sim/seedbed/core/cloak/refresh"
 	"github.com/seedbed-sim/seedbed/core/cloak/secretsync"
 	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
 	"github.com/seedbed-sim/seedbed/core/cloak/trusteddns"
@@ -105,14 +106,16 @@ func (s *State) runAgent(ctx context.Context, env *cluster.Env) {
 		}
 		return err
 	}}
+	addresses := refresh.New(refresh.Config{Plane: plane, Exchanger: exchanger{s, env}, Clock: env.Clock, Entropy: env.Entropy, Log: log})
 	dns := &trusteddns.TrustedDNSReconciler{Cache: cache, Recorder: recorder, Log: log, Apply: func(ctx context.Context, servers []netip.Addr) error {
+		addresses.Trust(servers)
 		return plane.SetTrusted(ctx, servers)
 	}}
 	port := n.runtime.Port(env.Clock)
 	env.OnEnd(port.Gone)
 	plugin := &corenri.Plugin{Preparer: pods, Runtime: port, Clock: env.Clock, HostRoot: "/", Log: log}
 	group := env.Clock.NewGroup(ctx)
-	for _, run := range []func(context.Context) error{pods.Run, plugin.Run} {
+	for _, run := range []func(context.Context) error{pods.Run, plugin.Run, addresses.Run} {
 		group.Go("part", func(ctx context.Context) {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				log.Error(err, "Part of the agent ended")

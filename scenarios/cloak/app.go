@@ -2,6 +2,7 @@ package cloak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -67,7 +68,12 @@ func (s *State) exchange(ctx context.Context, env *cluster.Env, w *work, run *nr
 			return
 		}
 		defer done()
-		if c, err = s.connect(ctx, env, w, pid); err != nil {
+		switch c, err = s.connect(ctx, env, w, pid); {
+		case errors.Is(err, errNoServerThere):
+			w.unreached++
+			w.inARow = 0
+			return
+		case err != nil:
 			w.unresolved++
 			return
 		}
@@ -130,10 +136,13 @@ func (s *State) master(w *work) (out [16]byte) {
 	return out
 }
 
+// errNoServerThere is what a connection ends with that has reached no server.
+var errNoServerThere = errors.New("nobody is there")
+
 // meet finds the server that a connection has reached, and gives both ends their keys.
 func (s *State) meet(c *connection, master [16]byte) error {
 	if c.host = s.serverAt(c.socket.Remote().Addr(), c.sni); c.host == "" {
-		return fmt.Errorf("connect to %s: nobody is there", c.socket.Remote())
+		return fmt.Errorf("connect to %s: %w", c.socket.Remote(), errNoServerThere)
 	}
 	var err error
 	if c.peer, err = kernel.NewPeer(master); err != nil {

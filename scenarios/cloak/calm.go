@@ -53,7 +53,7 @@ func (s *State) valuesArrived() error {
 		case w.exchanges == 0:
 			return fmt.Errorf("nothing was sent by Pod %s", w.config.Name)
 		case w.inARow == 0 && !s.config.Rogue:
-			return fmt.Errorf("of what Pod %s sends, the latest has arrived with a placeholder", w.config.Name)
+			return fmt.Errorf("of what Pod %s sends, the latest has arrived with a placeholder or reached nobody", w.config.Name)
 		case w.arrived == 0:
 			return fmt.Errorf("nothing that Pod %s has sent arrived with its values", w.config.Name)
 		}

@@ -61,6 +61,11 @@ var plantedBugs = []planted.Bug{
 		},
 	},
 	{
+		Bug: "an agent does not ask for a host that nobody asks for", Property: "story-completes",
+		Scenario: "60-nobody-asks-any-more.yaml", Seeds: 3,
+		Mutant: mutant.Mutant{Name: "neverAsks", File: core + "refresh/refresher.go", Old: "if err := r.Refresh(ctx); err != nil {", New: "if err := error(nil); err != nil {"},
+	},
+	{
 		Bug: "an answer to no question counts", Property: "answers-are-asked-for",
 		Scenario: "28-forged-answers.yaml", Seeds: 3,
 		Mutant: mutant.Mutant{Name: "unasked", File: model + "dns.go", Old: "!asked || k.now() > until || ", New: "asked && k.now() > until || "},

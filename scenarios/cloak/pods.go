@@ -46,6 +46,7 @@ type work struct {
 	inARow     int // of those, the latest
 	withheld   int // with a placeholder left
 	unresolved int
+	unreached  int // connections that have found no server
 	sessions   int
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -225,6 +226,49 @@ func (s *State) ask(ctx context.Context, env *cluster.Env, w *work, pid int, fam
 	addrs, err := w.resolver.Read(query, first)
 	s.heard(w, server.Addr, addrs)
 	return addrs, err
+}
+
+// patience is how long an agent waits for an answer.
+const patience = 2 * time.Second
+
+// exchanger is how an agent asks DNS servers itself.
+type exchanger struct {
+	state *State
+	env   *cluster.Env
+}
+
+// Exchange implements refresh.Exchanger.
+func (e exchanger) Exchange(ctx context.Context, server netip.Addr, query []byte) ([]byte, error) {
+	s := e.state
+	if t := s.config.DNSTakes; t != nil {
+		if err := e.env.Clock.Sleep(ctx, s.within(t)); err != nil {
+			return nil, err
+		}
+	}
+	if !s.answers(server) || s.unlucky(10) {
+		if err := e.env.Clock.Sleep(ctx, patience); err != nil {
+			return nil, err
+		}
+		return nil, errNoAnswer
+	}
+	all, err := (&dns.Server{Addr: server, Zone: &s.names.zone}).Answer(query)
+	if err != nil || len(all) == 0 {
+		return nil, errors.Join(err, errNoAnswer)
+	}
+	return all[0], nil
+}
+
+// answers reports whether a DNS server is there. The one address of all of them stands for
+// any that runs.
+func (s *State) answers(server netip.Addr) bool {
+	up := func(n int) bool { return endpointDNS(n) == server }
+	switch {
+	case s.names.nameless:
+		return false
+	case server == clusterDNS:
+		return !s.config.Balanced || len(s.names.endpoints) > 0
+	}
+	return slices.ContainsFunc(s.names.endpoints, up)
 }
 
 // forge lets somebody answer who has not been asked, and knows neither the number nor the

@@ -21,9 +21,10 @@ type PodView struct {
 	Refused    int    `cel:"refused"`    // creations
 	Exchanges  int    `cel:"exchanges"`  // all that it has sent
 	Arrived    int    `cel:"arrived"`    // with all values in place
-	InARow     int    `cel:"inARow"`     // of those, the latest
+	InARow     int    `cel:"inARow"`     // of those, the latest, since one did not or reached no server
 	Withheld   int    `cel:"withheld"`   // with a placeholder left
 	Unresolved int    `cel:"unresolved"` // not sent, for want of an address
+	Unreached  int    `cel:"unreached"`  // not sent, since there was no server at the address
 }
 
 // NodeView is one node.
@@ -44,7 +45,7 @@ func view(s *State) View {
 	for i, w := range s.works {
 		v.Pods[i] = PodView{
 			Name: w.config.Name, Running: w.run != nil, Refused: w.refused, Exchanges: w.exchanges,
-			Arrived: w.arrived, InARow: w.inARow, Withheld: w.withheld, Unresolved: w.unresolved,
+			Arrived: w.arrived, InARow: w.inARow, Withheld: w.withheld, Unresolved: w.unresolved, Unreached: w.unreached,
 		}
 	}
 	for i, n := range s.nodes {

@@ -3,6 +3,7 @@ package answers
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -16,6 +17,9 @@ const (
 
 	headerSize = 12
 	nameMax    = 255 // with the lengths of its labels
+	labelMax   = 63
+
+	recursionDesired = 1 // in the third byte
 )
 
 // Types of records that count.
@@ -36,6 +40,23 @@ type Question struct {
 	ID   uint16
 	Name string // in lower case, without the dot at its end
 	Type uint16
+}
+
+// Pack returns the query that asks it. The name must be one of DNS.
+func (q Question) Pack() ([]byte, error) {
+	packet := binary.BigEndian.AppendUint16(nil, q.ID)
+	packet = append(packet, recursionDesired, 0, 0, 1, 0, 0, 0, 0, 0, 0)
+	for label := range strings.SplitSeq(q.Name, ".") {
+		if len(label) == 0 || len(label) > labelMax {
+			return nil, fmt.Errorf("%q is no name of DNS: each part of it has 1 to %d bytes", q.Name, labelMax)
+		}
+		packet = append(append(packet, byte(len(label))), label...)
+	}
+	packet = append(packet, 0)
+	if len(packet)-headerSize > nameMax {
+		return nil, fmt.Errorf("%q is no name of DNS: it is longer than %d bytes", q.Name, nameMax)
+	}
+	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(packet, q.Type), classIN), nil
 }
 
 // ParseQuestion returns the question of a packet, of a query as well as of an answer. A
@@ -61,7 +82,7 @@ func question(packet []byte) (q Question, end int, err error) {
 			break
 		}
 		// A question comes first, so its name cannot point to another.
-		if n > 63 || at+n > len(packet) || at+n-headerSize > nameMax {
+		if n > labelMax || at+n > len(packet) || at+n-headerSize > nameMax {
 			return q, 0, ErrUnparsed
 		}
 		if name.Len() > 0 {

@@ -2,6 +2,7 @@ package answers
 
 import (
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"time"
 )
@@ -66,6 +67,33 @@ func Rewrite(packet []byte, v4, v6 netip.Addr) ([]byte, []Real, error) {
 		binary.BigEndian.PutUint32(packet[r.data-6:], uint32(max(ttlMin, min(ttlMax, r.ttl(packet)))/time.Second))
 	}
 	return records.cut(packet), real, nil
+}
+
+// ErrOther is returned for what does not answer a question.
+var ErrOther = errors.New("not the answer to the question")
+
+// Addresses returns the real addresses in the answer to a question that the cloak itself
+// has asked, as many as are looked at; none if the host has none of that kind. An answer
+// that says that it has failed, or was cut short, is an error.
+func Addresses(packet []byte, asked Question) ([]Real, error) {
+	q, at, err := question(packet)
+	switch {
+	case err != nil:
+		return nil, err
+	case q != asked || !positive(packet):
+		return nil, ErrOther
+	}
+	records, err := parse(packet, at)
+	if err != nil {
+		return nil, err
+	}
+	var real []Real
+	for _, r := range records.list[:records.count[0]] {
+		if addr, ok := netip.AddrFromSlice(packet[r.data : r.data+r.length]); ok && r.kind == asked.Type {
+			real = append(real, Real{addr, r.ttl(packet)})
+		}
+	}
+	return real, nil
 }
 
 // positive reports whether a packet is an answer that says something: its first bit says
@@ -137,7 +165,7 @@ func skipName(packet []byte, at int) int {
 			return at + 1
 		case n&pointer == pointer:
 			return at + 2
-		case n > 63:
+		case n > labelMax:
 			return -1
 		default:
 			at += 1 + n

@@ -204,3 +204,63 @@ func FuzzRewrite(f *testing.F) {
 		}
 	})
 }
+
+// S19: what the cloak asks itself.
+func TestPack(t *testing.T) {
+	q := answers.Question{ID: 0x1234, Name: "a.example.com", Type: answers.TypeAAAA}
+	packet, err := q.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m dnsmessage.Message
+	if err := m.Unpack(packet); err != nil {
+		t.Fatal(err)
+	}
+	want := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: 0x1234, RecursionDesired: true},
+		Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName("a.example.com."), Type: dnsmessage.TypeAAAA, Class: dnsmessage.ClassINET}},
+	}
+	if diff := cmp.Diff(want.GoString(), m.GoString()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got, err := answers.ParseQuestion(packet); err != nil || got != q {
+		t.Errorf("parsed as %+v, %v", got, err)
+	}
+	for _, name := range []string{"", "a..b", strings.Repeat("a", 64), strings.Repeat("a.", 127) + "a"} {
+		if _, err := (answers.Question{Name: name}).Pack(); (err == nil) != (name == strings.Repeat("a.", 126)+"a") {
+			t.Errorf("%q is packed: %v", name, err)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	const a = dnsmessage.TypeA
+	asked := answers.Question{ID: 77, Name: "a.example.com", Type: answers.TypeA}
+	alias := other(&dnsmessage.CNAMEResource{CNAME: dnsmessage.MustNewName("cdn.example.net.")})
+	for _, tc := range []struct {
+		row   string
+		m     dnsmessage.Message
+		asked answers.Question
+		want  []answers.Real
+		err   error
+	}{
+		{"an address", message(a, nil, resource(real1, 30)), asked, []answers.Real{{Addr: real1, TTL: 30 * time.Second}}, nil},
+		{"behind another name", message(a, nil, alias, resource(real1, 30)), asked, []answers.Real{{Addr: real1, TTL: 30 * time.Second}}, nil},
+		{"of the other family", message(a, nil, resource(real6, 30)), asked, nil, nil},
+		{"by the way", message(a, func(m *dnsmessage.Message) { m.Additionals = []dnsmessage.Resource{resource(real1, 30)} }), asked, nil, nil},
+		{"that it does not exist", message(a, func(m *dnsmessage.Message) { m.RCode = dnsmessage.RCodeNameError }), asked, nil, answers.ErrOther},
+		{"cut short", message(a, func(m *dnsmessage.Message) { m.Truncated = true }, resource(real1, 30)), asked, nil, answers.ErrOther},
+		{"a question", message(a, func(m *dnsmessage.Message) { m.Response = false }, resource(real1, 30)), asked, nil, answers.ErrOther},
+		{"of another number", message(a, func(m *dnsmessage.Message) { m.ID = 78 }, resource(real1, 30)), asked, nil, answers.ErrOther},
+		{"about another host", message(a, nil, resource(real1, 30)), answers.Question{ID: 77, Name: "b.example.com", Type: answers.TypeA}, nil, answers.ErrOther},
+		{"about another kind", message(a, nil, resource(real1, 30)), answers.Question{ID: 77, Name: "a.example.com", Type: answers.TypeAAAA}, nil, answers.ErrOther},
+	} {
+		got, err := answers.Addresses(pack(t, tc.m), tc.asked)
+		if diff := cmp.Diff(tc.want, got, byAddr); diff != "" || !errors.Is(err, tc.err) {
+			t.Errorf("%s: %v (-want +got)\n%s", tc.row, err, diff)
+		}
+	}
+	if _, err := answers.Addresses([]byte("noise"), asked); !errors.Is(err, answers.ErrUnparsed) {
+		t.Errorf("noise: %v", err)
+	}
+}

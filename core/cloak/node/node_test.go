@@ -435,6 +435,29 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
+// I16: a program whose container has ended meanwhile is not hooked: its process may be
+// another's by now.
+func TestProgramOfAContainerThatEnds(t *testing.T) {
+	inAgent(t, func(l *lab) {
+		p := l.pod("a", "10.1.0.1", nil)
+		l.PrepareContainer(l.ctx, p.sb, p.c)
+		group := l.clock.NewGroup(l.ctx)
+		group.Go("run", func(ctx context.Context) { _ = l.Reconciler.Run(ctx) })
+		l.failing["attach to executable"] = true
+		l.kernel.Exec(l.kernel.Fork(p.cgroup, p.netns), "/tool")
+		_ = l.clock.Sleep(l.ctx, 100*time.Millisecond)
+		p.status(func(s *corev1.PodStatus) {
+			s.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: "containerd://" + p.c.ID}}
+		})
+		p.reconcile(1)
+		l.failing, l.calls = map[string]bool{}, nil
+		_ = l.clock.Sleep(l.ctx, 10*time.Second)
+		if n := count(l.calls, "attach to executable"); n != 0 || l.hooked("tool") {
+			t.Errorf("tried %d times after the end", n)
+		}
+	})
+}
+
 // S20, I16 and section 3.8: an agent that starts again keeps what belongs to Pods, and
 // ends the rest.
 func TestRestart(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/seedbed-sim/seedbed/core/cloak/answers"
 	"github.com/seedbed-sim/seedbed/core/cloak/placeholder"
 	"github.com/seedbed-sim/seedbed/core/cloak/policy"
 	"github.com/seedbed-sim/seedbed/core/cloak/virtualip"
@@ -159,10 +160,18 @@ type Pods interface {
 	Processes(ctx context.Context, cg policy.Cgroup) ([]int, error)
 }
 
-// Resolvers are the DNS servers whose answers count.
+// Resolvers are the DNS servers whose answers count, and what they have said.
 type Resolvers interface {
 	// SetTrusted makes exactly these the trusted ones. It adds before it removes.
 	SetTrusted(ctx context.Context, servers []netip.Addr) error
+
+	// Expired returns the hosts in use, in the order of their names, to whose virtual IPs
+	// connections have come since all real addresses of that family were past their time.
+	Expired(ctx context.Context) ([]virtualip.Row, error)
+
+	// Learn adds real addresses of a host, as a trusted server has said just now. A host
+	// that is not in use learns nothing.
+	Learn(ctx context.Context, host uint64, real []answers.Real) error
 }
 
 // Exec says that a process of a tracked cgroup has started a program.
