@@ -191,9 +191,12 @@ func (s *State) checksDoNotBlock() error {
 	return fmt.Errorf("the KMS plugin is still to be checked; the last check says %s", s.condition(v1alpha1.KMSPreflightSucceeded).Reason)
 }
 
-// checksCleanedUp is L5. Who leads, and what API servers run, may have changed: the next
-// look of the controllers is what counts.
+// checksCleanedUp is L5. Who leads, and what API servers run, may have changed, or who
+// leads was frozen: the next look of the controllers is what counts.
 func (s *State) checksCleanedUp() error {
+	if s.leading() == nil {
+		s.leaderless = s.world.Engine().Elapsed()
+	}
 	if s.leading() == nil || s.policy.Spec.ManagementState != v1alpha1.Managed {
 		return nil // nobody is there to do it
 	}
@@ -201,7 +204,7 @@ func (s *State) checksCleanedUp() error {
 		if r.gone || !r.passed {
 			continue
 		}
-		due := max(r.ended+encryption.PreflightRetention, s.leadsSince, s.differed, s.policy.asked) + encryption.Resync + lookTakes
+		due := max(r.ended+encryption.PreflightRetention, s.leadsSince, s.leaderless, s.differed, s.policy.asked) + encryption.Resync + lookTakes
 		if now := s.world.Engine().Elapsed(); now > due {
 			return fmt.Errorf("the Pod of a check that passed is still there after %s", (now - r.ended).Round(time.Second))
 		}

@@ -47,6 +47,7 @@ type State struct {
 	count           counts
 	syncs           map[string]*syncs
 	leadsSince      time.Duration
+	leaderless      time.Duration     // when nobody led last, as far as properties have looked
 	busy, differed  time.Duration     // when there was last something to do, and when API servers changed last
 	blind           time.Duration     // when the controllers could last not tell what is encrypted
 	watchesRest     bool              // somebody looks at busy
