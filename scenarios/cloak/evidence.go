@@ -131,7 +131,8 @@ func (s *State) complete(x *exchange) bool {
 }
 
 // permitted returns the Secret by whose rule a value may be where it is, as the node knew
-// the Secrets when the request was written.
+// the Secrets when the request was written: it may have known several states of one, and
+// gone by any of them. One that is for any host comes first.
 func (x *exchange) permitted(value []byte) (owner *corev1.Secret, why string) {
 	why = "no Secret that the node knew has it"
 	for _, view := range x.views {
@@ -142,10 +143,13 @@ func (x *exchange) permitted(value []byte) (owner *corev1.Secret, why string) {
 			}
 			hosts, port := s.Annotations[cloak.AnnotationHosts], strings.TrimSuffix(s.Annotations[cloak.AnnotationPort], "/tcp")
 			if (hosts == "" || hosts == "*" || hosts == x.host || hosts == x.dialled.Addr().String()) && (port == "" || port == strconv.Itoa(int(x.dialled.Port()))) {
-				return s, ""
+				if owner = s; !restricted(s) {
+					return s, ""
+				}
+				continue
 			}
 			why = fmt.Sprintf("Secret %s allows %q and port %q", s.Name, hosts, port)
 		}
 	}
-	return nil, why
+	return owner, why
 }
