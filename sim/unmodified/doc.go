@@ -17,6 +17,10 @@
 // stories and replay files. Package oracle has properties that need no knowledge of the
 // program.
 //
+// Admission webhooks of a manager are served without a port or certificates, and asked
+// about what config/webhook/manifests.yaml says: see [WebhookServer], [ReadWebhooks] and
+// the field Webhooks of [Program]. CustomResourceDefinitions are created as any object.
+//
 // # How it works
 //
 // Each run is a testing/synctest bubble. The programs run in it on goroutines of their

@@ -17,6 +17,7 @@ import (
 type runner struct {
 	bubble  *bubble
 	program Program
+	current *incarnation // the last that was started
 }
 
 // incarnation is the life of a program from a start to its end. In the engine it is a
@@ -31,7 +32,8 @@ type incarnation struct {
 	gate   *gate
 
 	// over ends with the incarnation.
-	over context.Context
+	over     context.Context
+	webhooks *webhookServer
 
 	emptied map[string]bool // first lists that were answered with nothing
 	queue   []*call
@@ -42,17 +44,19 @@ type incarnation struct {
 // main is the process of one incarnation.
 func (r *runner) main(ctx context.Context, env *cluster.Env) {
 	over, cancel := context.WithCancel(context.Background())
+	webhooks := newWebhookServer(over)
 	i := &incarnation{
-		runner: r, name: env.Process, caller: env.Caller(), clock: env.Clock, due: env.Clock.NewSignal(), over: over,
+		runner: r, name: env.Process, caller: env.Caller(), clock: env.Clock, due: env.Clock.NewSignal(), over: over, webhooks: webhooks,
 		emptied: map[string]bool{},
 		period:  env.Cluster().Engine().Stream("watch-period", env.Process),
 	}
 	i.gate = &gate{bubble: r.bubble, to: i}
+	r.current = i
 	defer func() { // also in a crash
 		i.gate.close()
 		r.bubble.stimuli = append(r.bubble.stimuli, cancel)
 	}()
-	r.bubble.stimuli = append(r.bubble.stimuli, func() { i.launch(over) })
+	r.bubble.stimuli = append(r.bubble.stimuli, func() { i.launch(context.WithValue(over, serverKey{}, webhooks)) })
 	g := env.Clock.NewGroup(ctx)
 	for !i.ended {
 		if i.due.Wait(ctx) != nil {

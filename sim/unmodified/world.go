@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
@@ -39,6 +40,12 @@ type Program struct {
 	// first list for complete may see faults that it does not have.
 	RealLists bool
 
+	// Webhooks are Mutating- and ValidatingWebhookConfigurations whose webhooks the
+	// program serves; see WebhookServer and ReadWebhooks. Requests that they are about
+	// are refused while it does not run, unless their failurePolicy is Ignore. Which
+	// service or address they name does not matter, but for the path.
+	Webhooks []runtime.Object
+
 	// Restart says what happens when it ends.
 	Restart cluster.Restart
 
@@ -46,13 +53,16 @@ type Program struct {
 	User *apiserver.User
 }
 
-// Program adds a program to the world.
+// Program adds a program to the world. It panics if the program's webhooks make no sense.
 func (w *World) Program(p Program) *cluster.Process {
 	node := w.ControlPlane()
 	if p.Node != "" {
 		node = w.Node(p.Node)
 	}
 	r := &runner{bubble: w.bubble, program: p}
+	if err := w.serveWebhooks(r); err != nil {
+		panic(err)
+	}
 	return node.Process(cluster.ProcessSpec{Name: p.Name, Main: r.main, Restart: p.Restart, User: p.User})
 }
 

@@ -34,7 +34,7 @@ type Env struct {
 
 // calls reports whether h is to be asked about r.
 func (e *Env) calls(h *Hook, r *Review) (bool, error) {
-	if !h.Match.matches(r, e.Namespace) {
+	if !h.matches(r, e.Namespace) {
 		return false, nil
 	}
 	if len(h.Conditions) == 0 {
@@ -47,7 +47,7 @@ func (e *Env) calls(h *Hook, r *Review) (bool, error) {
 // then be made ready.
 func (c *Chain) Wants(r *Review, e Env) bool {
 	for _, h := range c.hooks {
-		if h.Match.matches(r, e.Namespace) {
+		if h.matches(r, e.Namespace) {
 			return true
 		}
 	}

@@ -6,5 +6,5 @@
 // the mutating hooks in order, some of them again if later ones have changed the
 // object, then, after the object has been validated, the validating ones; on a delete
 // once, with both. Webhook configuration objects
-// are not involved: a hook carries its own [Match].
+// are not involved: a hook carries its own [Match]. Package webhook makes hooks of them.
 package admission

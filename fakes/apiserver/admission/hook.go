@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	registrationv1 "k8s.io/api/admissionregistration/v1"
@@ -78,7 +79,9 @@ type Hook struct {
 	// Name is shown to whoever is refused. It should be a domain of three parts.
 	Name string
 
+	// Match says which requests it is asked about; those that any of Also says, besides.
 	Match Match
+	Also  []Match
 
 	// Mutate and Validate are the webhook. Either may be nil.
 	Mutate   func(*Review) Answer
@@ -112,6 +115,11 @@ type Match struct {
 	// those of the object or its old state. Nil matches all.
 	Namespaces labels.Selector
 	Objects    labels.Selector
+}
+
+// matches reports whether the hook is for a request, conditions aside.
+func (h *Hook) matches(r *Review, namespace func() labels.Set) bool {
+	return h.Match.matches(r, namespace) || slices.ContainsFunc(h.Also, func(m Match) bool { return m.matches(r, namespace) })
 }
 
 func (m *Match) matches(r *Review, namespace func() labels.Set) bool {

@@ -7,7 +7,8 @@ import (
 )
 
 // Webhook configurations are stored; the webhooks in them are not called. See
-// the admission package for hooks that are.
+// the admission package for hooks that are, and the webhook package for making these of
+// configurations.
 
 var mutatingWebhooks = &Kind{
 	GroupVersionKind: admissionv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"),
