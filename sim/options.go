@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seedbed-sim/seedbed/fakes/apiserver/crd"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 	"github.com/seedbed-sim/seedbed/sim/engine"
 )
@@ -92,6 +93,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Artifacts == "" {
 		o.Artifacts = filepath.Join(os.TempDir(), "seedbed")
+	}
+	if o.Cluster.API.Definitions == nil {
+		o.Cluster.API.Definitions = &crd.Cache{} // of all runs
 	}
 	if o.Shrink.Runs == 0 {
 		o.Shrink.Runs = 500

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"io/fs"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,6 +67,13 @@ func (w *World) Create(objects ...client.Object) {
 	for _, o := range objects {
 		w.Must(w.Admin().Create(noContext, o))
 	}
+}
+
+// LoadCRDs makes the API servers serve the kinds of CustomResourceDefinitions in files,
+// such as the folder config/crd/bases of a controller; an error ends the run. See
+// [apiserver.Server.LoadCRDs].
+func (w *World) LoadCRDs(fsys fs.FS, paths ...string) {
+	w.Must(w.Instances()[0].Server().LoadCRDs(fsys, paths...))
 }
 
 // Must ends the run with err unless it is nil: something that the script of the

@@ -5,7 +5,7 @@
 //	func TestOperator(t *testing.T) {
 //		unmodified.Check(t, sim.Options{Cluster: cluster.Config{Profile: cluster.Stormy()}}, func(w *unmodified.World) {
 //			w.Program(unmodified.Program{Name: "operator", Start: func(ctx context.Context, cfg *rest.Config) error {
-//				mgr, err := ctrl.NewManager(cfg, ctrl.Options{…})
+//				mgr, err := ctrl.NewManager(cfg, unmodified.Options(ctx, ctrl.Options{…}))
 //				…
 //				return mgr.Start(ctx)
 //			}})
@@ -41,7 +41,8 @@
 //
 // A run is a function of its choices as far as the program is one of what it is told:
 // between two stimuli its goroutines run in any order. Programs on client-go and
-// controller-runtime are, but for a few things. The period of a watch, which client-go
+// controller-runtime are, but for a few things. Lists from a cache are in the order of a
+// map, unless the manager has [Options]. The period of a watch, which client-go
 // draws at random, is replaced. math/rand and crypto/rand are seeded. What comes out of
 // math/rand/v2 differs from run to run; it does no harm as long as it is not written and
 // no decision depends on it. Check runs some seeds twice and says where two runs part.

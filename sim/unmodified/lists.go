@@ -1,7 +1,9 @@
 package unmodified
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,8 +16,12 @@ import (
 
 // An informer keeps its objects in a map, and tells who begins to listen to it of what it
 // has in the order of the map. A controller of controller-runtime begins to listen when
-// the informer has listed. So first lists are answered as if there were nothing yet, and
-// everything that is there comes as an event, one after the other.
+// the informer has listed, which it finds out by looking every 100 ms. So first lists are
+// answered as if there were nothing yet, and everything that is there comes as an event,
+// one after the other, when whoever waits for the list listens.
+
+// listened is how long that takes at most, with room to spare.
+const listened = 250 * time.Millisecond
 
 // errNoWatchList is what a server says that does not know lists as watches, so that
 // informers list.
@@ -26,23 +32,28 @@ var errNoWatchList error = apierrors.NewInvalid(schema.GroupKind{Group: metav1.G
 // firstList empties the answer to the first list of an informer, which is satisfied with
 // any revision. It remembers where the informer will begin to watch.
 func (i *incarnation) firstList(req *apiserver.Request, resp *apiserver.Response, err error) (*apiserver.Response, error) {
-	if i.runner.program.RealLists || err != nil || req.Verb != apiserver.List || req.ResourceVersion != "0" || len(resp.Items) == 0 {
+	if i.runner.program.RealLists || err != nil || req.Verb != apiserver.List || req.ResourceVersion != "0" {
 		return resp, err
 	}
+	i.listed[listKey(req, resp.List.ResourceVersion)] = len(resp.Items)
 	empty := *resp
 	empty.Items = nil
-	i.emptied[listKey(req, empty.List.ResourceVersion)] = true
 	return &empty, nil
 }
 
-// afterFirstList makes the watch that follows an emptied list begin with what is there.
-func (i *incarnation) afterFirstList(req *apiserver.Request) {
+// afterFirstList makes the watch that follows a first list wait, and begin with what is
+// there if the list had anything. It returns an error if ctx ends before.
+func (i *incarnation) afterFirstList(ctx context.Context, req *apiserver.Request) error {
 	key := listKey(req, req.ResourceVersion)
-	if !i.emptied[key] {
-		return
+	left, first := i.listed[key]
+	if !first {
+		return nil
 	}
-	delete(i.emptied, key)
-	req.SendInitialEvents, req.ResourceVersionMatch = ptr.To(true), metav1.ResourceVersionMatchNotOlderThan
+	delete(i.listed, key)
+	if left > 0 {
+		req.SendInitialEvents, req.ResourceVersionMatch = ptr.To(true), metav1.ResourceVersionMatchNotOlderThan
+	}
+	return i.clock.Sleep(ctx, listened)
 }
 
 // listKey names what is listed and watched from a revision on.

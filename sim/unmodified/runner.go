@@ -35,10 +35,10 @@ type incarnation struct {
 	over     context.Context
 	webhooks *webhookServer
 
-	emptied map[string]bool // first lists that were answered with nothing
-	queue   []*call
-	ended   bool
-	err     error // of Start
+	listed map[string]int // how many objects first lists had, which were answered with none
+	queue  []*call
+	ended  bool
+	err    error // of Start
 }
 
 // main is the process of one incarnation.
@@ -47,8 +47,8 @@ func (r *runner) main(ctx context.Context, env *cluster.Env) {
 	webhooks := newWebhookServer(over)
 	i := &incarnation{
 		runner: r, name: env.Process, caller: env.Caller(), clock: env.Clock, due: env.Clock.NewSignal(), over: over, webhooks: webhooks,
-		emptied: map[string]bool{},
-		period:  env.Cluster().Engine().Stream("watch-period", env.Process),
+		listed: map[string]int{},
+		period: env.Cluster().Engine().Stream("watch-period", env.Process),
 	}
 	i.gate = &gate{bubble: r.bubble, to: i}
 	r.current = i
@@ -119,7 +119,10 @@ func (i *incarnation) serve(ctx context.Context, c *call) {
 		c.answer(i.firstList(c.req, resp, err))
 		return
 	}
-	i.afterFirstList(c.req)
+	if err := i.afterFirstList(ctx, c.req); err != nil {
+		c.answer(nil, err)
+		return
+	}
 	// client-go draws the period from a source of its own.
 	if c.req.TimeoutSeconds != nil {
 		seconds := int64(i.period.Duration(engine.Dist{Min: 5 * time.Minute, Max: 10 * time.Minute}) / time.Second)

@@ -16,14 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/seedbed-sim/seedbed/sim"
@@ -78,10 +75,7 @@ var scheme = func() *runtime.Scheme {
 
 // startFleet is the main function of an operator as anybody writes it.
 func startFleet(ctx context.Context, cfg *rest.Config) error {
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme: scheme, Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
-	})
+	mgr, err := ctrl.NewManager(cfg, unmodified.Options(ctx, ctrl.Options{Scheme: scheme, Logger: logr.Discard()}))
 	if err != nil {
 		return err
 	}
@@ -197,10 +191,10 @@ func TestUnmodifiedProgramsAreJudged(t *testing.T) {
 // leads, every five seconds.
 func startLeader(name string, leads *[]string) func(ctx context.Context, cfg *rest.Config) error {
 	return func(ctx context.Context, cfg *rest.Config) error {
-		mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-			Scheme: scheme, Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+		mgr, err := ctrl.NewManager(cfg, unmodified.Options(ctx, ctrl.Options{
+			Scheme: scheme, Logger: logr.Discard(),
 			LeaderElection: true, LeaderElectionID: "leader", LeaderElectionNamespace: "default",
-		})
+		}))
 		if err != nil {
 			return err
 		}
@@ -288,5 +282,21 @@ func TestUnmodifiedProgramsCrash(t *testing.T) {
 			w.At(w.ChooseWithin(fmt.Sprint("crash ", i), 0, 60*time.Second), p.Crash)
 		}
 		w.Finally("filled", "users wait for their pods", func() error { return tooFew(w) })
+	})
+}
+
+// TestUnmodifiedProgramsBeginInOrder: a manager looks every 100 ms whether its informers
+// have listed, and listens then. What comes in between is told in an order, too.
+func TestUnmodifiedProgramsBeginInOrder(t *testing.T) {
+	o := sim.Options{Seeds: 10, Twice: 10, Horizon: time.Minute, Artifacts: sim.NoArtifacts}
+	unmodified.Check(t, o, func(w *unmodified.World) {
+		w.Program(unmodified.Program{Name: "operator", Start: startFleet})
+		for i := range 5 {
+			w.At(time.Duration(10+i)*time.Millisecond, func() {
+				w.Create(&corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("f", i)}, Data: map[string]string{"size": "1"},
+				})
+			})
+		}
 	})
 }

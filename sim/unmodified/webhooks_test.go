@@ -16,11 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/seedbed-sim/seedbed/sim"
@@ -83,10 +80,7 @@ func hooked(t *testing.T, w *unmodified.World, hooks *fleetHooks) *cluster.Proce
 	}
 	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "limits", Name: "fleets"}, Data: map[string]string{"most": "4"}})
 	return w.Program(unmodified.Program{Name: "operator", Webhooks: configs, Start: func(ctx context.Context, cfg *rest.Config) error {
-		mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-			Scheme: scheme, Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
-			Controller: config.Controller{SkipNameValidation: ptr.To(true)}, WebhookServer: unmodified.WebhookServer(ctx),
-		})
+		mgr, err := ctrl.NewManager(cfg, unmodified.Options(ctx, ctrl.Options{Scheme: scheme, Logger: logr.Discard()}))
 		if err != nil {
 			return err
 		}
