@@ -61,6 +61,7 @@ var plantedBugs = []planted{
 	{"an orphan in an old cache is deleted", "shadow/reconciler.go", "if live == nil || live.UID != original.UID {", "if live == nil {", "TestOrphanInAnOldCache"},
 	{"whose it was before does not matter", "shadow/shadow.go", "&& ref.UID == original.UID", "", "TestOrphan"},
 	{"what is deleted may have changed", "shadow/reconciler.go", "client.Preconditions{UID: &current.UID, ResourceVersion: &current.ResourceVersion}", "client.Preconditions{}", "TestLagsBehind"},
+	{"the Secret is read first", "shadow/reconciler.go", "current, err := get(ctx, reader, types.NamespacedName{Namespace: name.Namespace, Name: NameOf(name.Name)})\n\tif err != nil {\n\t\treturn err\n\t}\n\toriginal, err := get(ctx, reader, name)\n", "original, err := get(ctx, reader, name)\n\tif err != nil {\n\t\treturn err\n\t}\n\tcurrent, err := get(ctx, reader, types.NamespacedName{Namespace: name.Namespace, Name: NameOf(name.Name)})\n", "TestSecretChangesBetweenTheReads"},
 	{"both get new placeholders", "shadow/plan.go", "if other.older(me) {", "if other.older(me) || true {", "TestDuplicates"},
 	{"both keep their placeholder", "shadow/plan.go", "if other.older(me) {", "if other.older(me) && false {", "TestDuplicates"},
 	{"half a Secret is protected", "shadow/reconciler.go", "case len(report.Values) > 0:", "case len(report.Values) > 1:", "TestBadValues"},

@@ -71,13 +71,15 @@ func (r *SecretReconciler) Reconcile(ctx context.Context, req reconcile.Request)
 	return reconcile.Result{}, err
 }
 
+// attempt reads both once. The shadow is read first: what is written is bound to its
+// version, so it cannot replace a shadow that somebody has made for a newer Secret.
 func (r *SecretReconciler) attempt(ctx context.Context, reader kube.Reader, name types.NamespacedName) error {
-	original, err := get(ctx, reader, name)
-	if err != nil || original == nil {
-		return err
-	}
 	current, err := get(ctx, reader, types.NamespacedName{Namespace: name.Namespace, Name: NameOf(name.Name)})
 	if err != nil {
+		return err
+	}
+	original, err := get(ctx, reader, name)
+	if err != nil || original == nil {
 		return err
 	}
 	if !original.DeletionTimestamp.IsZero() {

@@ -1,6 +1,8 @@
 package shadow_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/cloak"
 	"github.com/seedbed-sim/seedbed/core/cloak/placeholder"
 	"github.com/seedbed-sim/seedbed/core/cloak/shadow"
+	"github.com/seedbed-sim/seedbed/core/kube"
 )
 
 // Section 2.2, rules 3 to 6: what a shadow is like.
@@ -103,6 +106,42 @@ func TestRotation(t *testing.T) {
 	step("and back", "Password-0001", false)
 	if n := len(l.events); n != 6 || !strings.Contains(l.events[1], "PlaceholderReplaced") {
 		t.Errorf("events %q", l.events)
+	}
+}
+
+// between is a reader that lets something happen after its first read.
+type between struct {
+	kube.Reader
+	happens func()
+}
+
+func (b *between) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := b.Reader.Get(ctx, key, obj, opts...)
+	if happens := b.happens; happens != nil {
+		b.happens = nil
+		happens()
+	}
+	return err
+}
+
+// Section 2.2, rule 4: a read may take long. When a Secret changes meanwhile, and another
+// agent makes the shadow fit, it keeps fitting: Pods have its placeholder already.
+func TestSecretChangesBetweenTheReads(t *testing.T) {
+	l := newLab(t)
+	l.put("db", data("password", "Password-0001"))
+	l.reconcile("db")
+	l.put("db", data("password", "a-longer-Password"))
+	slow := *l.SecretReconciler
+	var fits []byte
+	slow.Cache = &between{l.kube, func() {
+		l.put("db", data("password", "Password-0002"))
+		fits = l.reconcile("db").Data["password"]
+	}}
+	if _, err := slow.Reconcile(l.ctx, request("db")); err != nil {
+		t.Fatal(err)
+	}
+	if now := l.get("db-kloak").Data["password"]; !bytes.Equal(now, fits) {
+		t.Errorf("the placeholder %q was replaced by %q", fits, now)
 	}
 }
 
