@@ -35,7 +35,7 @@ func (w *World) told() {
 	// Not on the task that tells the story: the end of a fault lets events through, and
 	// what they start must not be started by another process.
 	wait := max(w.faultsUntil()-w.Engine().Elapsed(), 0)
-	w.Engine().After(wait, func(any) { w.becomeCalm() }, nil)
+	w.Engine().After(wait, func(any) { w.enterCore() }, nil)
 }
 
 // faultsUntil is when background faults cease at the earliest. In a scenario
@@ -76,7 +76,10 @@ func (w *World) atHorizon() error {
 		return nil
 	}
 	what := "before the story was told"
-	if w.calm {
+	switch {
+	case w.core != nil && !w.core.over:
+		what = "before the core of the cluster had its time to converge"
+	case w.calm:
 		what = "before the properties that hold eventually had their time"
 	}
 	return fmt.Errorf("the horizon of %s was reached %s", w.Scenario.Explore.Horizon, what)

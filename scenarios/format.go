@@ -39,6 +39,7 @@ type Faults struct {
 	Add     []FaultUse  `yaml:"add" doc:"Further faults, each a name with its knobs."`
 	Remove  []FaultName `yaml:"remove" doc:"Faults of the profile that do not occur."`
 	Until   *Duration   `yaml:"until" doc:"When background faults cease, counted from the start of the run; by default they cease when the last step is done. Liveness is judged from then on."`
+	Core    *bool       `yaml:"core" doc:"Whether faults cease for a random core of the cluster first, more than half of the nodes and at least one API server, and for the rest only when the core has converged; true by default, where a system can tell when that is so."`
 }
 
 // Explore says how much is tried when nobody asks for more or less.

@@ -67,6 +67,7 @@ var storyCompletes = &Property{Name: StoryCompletes,
 func builtinProperties() []*Property {
 	return []*Property{
 		storyCompletes,
+		coreConverges,
 		{Name: NoPanic, Meaning: "No process panics: a panic kills the whole process, and most likely again when it comes back to the same input. The run ends there."},
 		{Name: NoLivelock, Meaning: "No process keeps a processor busy without virtual time moving, nor an API server with the same request over and over: it would burn a core and starve its neighbours."},
 		{Name: NoDeadlock, Meaning: "No task waits for ever for a lock, an answer or another task: its work would never be done, and nothing would say so."},

@@ -98,7 +98,7 @@ func (r *Registry) build(file *File, last **World) sim.Build {
 			w.states[use.Name] = state
 		}
 		w.declareAll(file)
-		w.Engine().OnTouched(func() error { w.look(); return nil })
+		w.Engine().OnTouched(func() error { w.look(); w.lookAtCore(); return nil })
 		w.begin(r)
 	}
 }

@@ -50,6 +50,11 @@ type System struct {
 	// [ViewOf].
 	View *View
 
+	// Core judges whether a part of the cluster that has recovered has converged while
+	// the rest stays broken: see [CoreWith]. Nil means that nobody can tell; then trouble
+	// ends for all of the cluster at once.
+	Core *CoreJudge
+
 	// Steps are the system's own steps. See [NewStep].
 	Steps []StepKind
 

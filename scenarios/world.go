@@ -29,6 +29,7 @@ type World struct {
 	absent  map[string]bool     // the scenario's own properties that were asked: whether what they name never existed
 	waiting []*waiter
 	end     ending
+	core    *corePhase         // nil before and without one
 	observe func(engine.Event) // is told of near misses; nil: nobody wants to know
 }
 

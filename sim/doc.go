@@ -22,6 +22,7 @@
 //	World              the cluster of one run, its script and its properties
 //	Always, Never, Eventually, Finally, Sometimes, Reached
 //	                   what must be true of each run, or of some run
+//	EventuallyInCore   what a part of the cluster must come to while the rest stays broken
 //	Calm, Stormy, Swarm, Races
 //	                   how much goes wrong (package sim/cluster has the details)
 //	CheckRapid, Fuzz   other sources of choices: rapid, Go's native fuzzing

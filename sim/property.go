@@ -54,11 +54,15 @@ func (w *World) Never(name, meaning string, when func() bool) {
 }
 
 // Eventually says that at some moment, at most within after faults have ceased,
-// check returns nil. Without a time at which faults cease, it counts from now. The
+// check returns nil. Where there is a core that recovers before the rest, it counts from
+// the end of its time. Without a time at which faults cease, it counts from now. The
 // run must be long enough to tell.
 func (w *World) Eventually(name, meaning string, within time.Duration, check func() error) {
 	p := &property{name: name, meaning: meaning}
 	start := max(w.Engine().Elapsed(), w.CeaseAt())
+	if w.awaits = name; w.core != nil {
+		start = max(start, w.core.until)
+	}
 	if end := start + within; end > w.horizon {
 		w.Must(fmt.Errorf("property %q can be judged after %v, but the run ends after %v", name, end, w.horizon))
 	}

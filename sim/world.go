@@ -23,6 +23,8 @@ type World struct {
 	open       bool // driven from outside; see Open
 	properties []*property
 	marks      []*mark
+	core       *coreRun // nil: no property is about a core
+	awaits     string   // a property that counts from when all of the cluster has recovered
 }
 
 // Name is the name of the check or scenario.

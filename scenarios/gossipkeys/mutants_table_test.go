@@ -1,6 +1,7 @@
 package gossipkeys_test
 
 import (
+	"github.com/seedbed-sim/seedbed/scenarios"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/mutant"
 	"github.com/seedbed-sim/seedbed/scenarios/internal/planted"
 )
@@ -318,6 +319,36 @@ var plantedBugs = []planted.Bug{
 			Name: "plainError", File: binding + "environment.go",
 			Old: "from, to := e.host(env.From), e.host(env.To)\n",
 			New: "from, to := e.host(env.From), e.host(env.To)\n\tif e.cluster.At(env.To) == nil {\n\t\treturn fmt.Errorf(\"send to %s: no such peer\", e.cluster.AddrName(env.To))\n\t}\n",
+		},
+	},
+	{
+		Bug: "peers are joined one after the other, up to one that does not answer", Property: scenarios.CoreConverges,
+		Scenario: "29-provisioning-in-a-storm.yaml", Seeds: 60,
+		Mutant: mutant.Mutant{
+			Name: "joinOneByOne", File: core + "agent_work.go",
+			Old: "joined, err := instance.Join(ctx, missing)",
+			New: `joined := 0
+	for _, p := range missing {
+		if _, err = instance.Join(ctx, []Peer{p}); err != nil {
+			break
+		}
+		joined++
+	}`,
+		},
+	},
+	{
+		Bug: "an agent that has missed a peer joins nobody before all are back", Property: scenarios.CoreConverges,
+		Scenario: "29-provisioning-in-a-storm.yaml", Seeds: 20,
+		Mutant: mutant.Mutant{
+			Name: "joinAllOrNobody", File: core + "agent_work.go",
+			Old: "peers, err := a.Peers.Peers(ctx)\n\tif err != nil {",
+			New: `peers, err := a.Peers.Peers(ctx)
+	for _, p := range peers {
+		if _, dead := instance.Join(ctx, []Peer{p}); dead != nil && p.Name != a.Node {
+			return
+		}
+	}
+	if err != nil {`,
 		},
 	},
 }

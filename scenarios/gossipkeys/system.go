@@ -49,6 +49,7 @@ func System() scenarios.System {
 		Processes:  scenarios.ProcessesWith(processes),
 		Build:      scenarios.BuildWith(build),
 		View:       scenarios.ViewOf(view),
+		Core:       scenarios.CoreWith(coreTime, judgeCore),
 		Steps:      steps(),
 		Properties: properties(),
 	}

@@ -123,11 +123,14 @@ func (c *Cluster) stopFault(a *activeFault) {
 // nodes and API servers come up, clocks are right again, and processes that wait
 // for a restart need not wait longer because faults have ended them before. From
 // here on the cluster must recover.
-func (c *Cluster) CeaseFaults() {
+func (c *Cluster) CeaseFaults() { c.cease("from here on nothing goes wrong any more") }
+
+// cease is CeaseFaults with what the story says about it.
+func (c *Cluster) cease(story string) {
 	if c.faults.ceased {
 		return
 	}
-	c.emit("story", "", "cease", "", 0, "from here on nothing goes wrong any more")
+	c.emit("story", "", "cease", "", 0, story)
 	for len(c.faults.active) > 0 {
 		c.stopFault(c.faults.active[0])
 	}

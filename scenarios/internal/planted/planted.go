@@ -22,7 +22,7 @@ import (
 type Bug struct {
 	mutant.Mutant
 	Bug      string // what somebody got wrong
-	Property string // the one that catches it, without its system; or scenarios.StoryCompletes
+	Property string // the one that catches it, without its system; or scenarios.StoryCompletes or CoreConverges
 	Scenario string // the file that shows it, from the folder of the test
 	Seeds    int    // in which it must be caught
 	Drawn    bool   // its run is shrunk and drawn as well, among the artifacts of the test
@@ -99,7 +99,7 @@ func (s *System) hunt(runner string, b *Bug, folder string) (needed int, err err
 		return 0, err
 	}
 	property := b.Property
-	if property != scenarios.StoryCompletes {
+	if property != scenarios.StoryCompletes && property != scenarios.CoreConverges {
 		property = s.Name + "." + property
 	}
 	last := lines[len(lines)-1]
@@ -201,7 +201,7 @@ func (s *System) sameAsWritten(t *testing.T, runner string) {
 // that are named: a property that no bug violates says nothing.
 func (s *System) Cover(t *testing.T, properties []scenarios.Property, without ...string) {
 	t.Helper()
-	catches := map[string]bool{scenarios.StoryCompletes: true}
+	catches := map[string]bool{scenarios.StoryCompletes: true, scenarios.CoreConverges: true}
 	for _, p := range properties {
 		catches[p.Name] = false
 	}
