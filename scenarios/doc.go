@@ -41,6 +41,16 @@
 // that hold eventually have their time. The run ends when all have had it, 30 s
 // later at least, or at the horizon, which violates story-completes.
 //
+// Clusters are rarely well as a whole. So, in a scenario with faults in the
+// background, these cease for a random core of the cluster first: more than half of
+// the nodes, and at least one API server. Other nodes are down, cut off or frozen,
+// other API servers are down, and the core has to converge without them. If it has
+// not in time the built-in property core-converges is violated, and says which nodes
+// formed the core, what was wrong outside, and what is missing. Then the rest comes
+// back, and the world is calm. What a core has to come to is the system's to say
+// (System.Core). There is no such phase if no system says it, with faults: {core:
+// false}, or if the steps leave links cut or half of the nodes down.
+//
 // Each seed is another history. A scenario with expect: {violates: P} shows a
 // known unsafe practice: at least one of the seeds run must violate P.
 //

@@ -179,7 +179,9 @@ func takesContext(t *ast.FuncType) bool {
 func (f *finder) node(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IfStmt:
-		f.condition(n.Cond, n.Else == nil && leaves(n.Body.List))
+		if !sleeps(n) {
+			f.condition(n.Cond, n.Else == nil && leaves(n.Body.List))
+		}
 	case *ast.SwitchStmt:
 		if n.Tag == nil {
 			f.cases(n)
@@ -282,6 +284,23 @@ func isErrorCheck(e ast.Expr) bool {
 		return calledName(x) == "IgnoreNotFound" || calledName(x) == "Err"
 	}
 	return false
+}
+
+// sleeps reports whether an if asks how a sleep has ended: with an error only when the
+// process ends, and then no code runs any more.
+func sleeps(n *ast.IfStmt) bool {
+	found := false
+	for _, part := range []ast.Node{n.Init, n.Cond} {
+		if part == nil || part == ast.Stmt(nil) {
+			continue
+		}
+		ast.Inspect(part, func(n ast.Node) bool {
+			c, ok := n.(*ast.CallExpr)
+			found = found || ok && calledName(c) == "Sleep"
+			return !found
+		})
+	}
+	return found
 }
 
 // leaves reports whether statements end by leaving the function or the turn of a loop.

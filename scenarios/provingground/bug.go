@@ -81,10 +81,14 @@ func (b Bug) system() scenarios.System {
 		Build: scenarios.BuildWith(func(w *scenarios.World, c Config) (*ground, error) {
 			g := newGround(w, c.Fixed)
 			g.check = b.build(g)
+			if demand := work[b.ID]; demand != nil && g.fixed {
+				demand(g)
+			}
 			return g, nil
 		}),
 		Properties: []scenarios.Property{
 			scenarios.NewProperty(b.Property, b.Meaning, func(_ *scenarios.World, g *ground) scenarios.Check { return g.check }),
+			scenarios.NewProperty(worksProperty, whyItWorks, func(_ *scenarios.World, g *ground) scenarios.Check { return g.workCheck() }),
 		},
 	}
 }

@@ -83,6 +83,7 @@ func (g *ground) routes() scenarios.Check {
 // swaps is an agent that loads a program into a slot, and packets that look for one.
 func (g *ground) swaps() scenarios.Check {
 	slot := ""
+	g.program = &slot
 	g.world.Node(node).Process(cluster.ProcessSpec{Name: agentProcess, Main: func(ctx context.Context, env *cluster.Env) {
 		sync := func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 			var db Database

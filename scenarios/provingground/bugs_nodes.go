@@ -74,6 +74,7 @@ type nodeAgent struct {
 // runsPods are the kubelets of two nodes.
 func (g *ground) runsPods(a *nodeAgent) scenarios.Check {
 	machines := map[string]*machine{}
+	g.machines = machines
 	for _, name := range []string{"node-1", "node-2"} {
 		m := &machine{running: map[string]types.UID{}, done: map[types.UID]bool{}, written: map[types.UID]bool{}}
 		machines[name] = m

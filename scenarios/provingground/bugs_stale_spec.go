@@ -10,14 +10,6 @@ import (
 
 // staleSpecBugs are operators that take away what an old spec does not want.
 func staleSpecBugs() []Bug {
-	feature := func(name string) func(*Database) []string {
-		return func(db *Database) []string {
-			if db.has(name) {
-				return []string{db.Name + "-" + name}
-			}
-			return nil
-		}
-	}
 	sets := func(name string) func(g *ground) scenarios.Check {
 		return func(g *ground) scenarios.Check {
 			m := members{child: newStatefulSet, list: statefulSetList, names: feature(name)}
@@ -63,6 +55,16 @@ deleted twice): as percona-mongodb-433, for another part.`,
 		}
 	}
 	return all
+}
+
+// feature is what belongs to a feature that is switched on.
+func feature(name string) func(*Database) []string {
+	return func(db *Database) []string {
+		if db.has(name) {
+			return []string{db.Name + "-" + name}
+		}
+		return nil
+	}
 }
 
 // followsSpec is an operator that deletes what the spec that it sees does not want.

@@ -42,12 +42,17 @@ type ground struct {
 	observer *apiserver.Server
 
 	objects map[string]apiserver.Object // as they are in the store, by "resource/namespace/name"
-	broken  error                       // the first thing seen that must not be
+	follows map[groupResource]bool
+	broken  error // the first thing seen that must not be
+
+	done     []func() error      // what a repaired controller must have done in the end
+	machines map[string]*machine // of kubelets under test
+	program  *string             // in the slot of the data plane
 }
 
 func newGround(w *scenarios.World, fixed bool) *ground {
 	return &ground{
-		world: w, fixed: fixed, objects: map[string]apiserver.Object{},
+		world: w, fixed: fixed, objects: map[string]apiserver.Object{}, follows: map[groupResource]bool{},
 		observer: apiserver.NewServer(w.Cluster.Store(), "observer"),
 	}
 }
@@ -71,6 +76,7 @@ type change struct{ old, now, gone apiserver.Object }
 // remembers the objects. It sees everything, through an API server that nobody else
 // uses and that never lags.
 func (g *ground) follow(resource groupResource, see func(change)) {
+	g.follows[resource] = true
 	stream, err := g.observer.OpenWatch(context.Background(), &apiserver.Request{Verb: apiserver.WatchVerb, Resource: resource})
 	g.world.Must(err)
 	stream.OnReady(func() {

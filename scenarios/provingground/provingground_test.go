@@ -112,6 +112,7 @@ func TestScenariosTellTheWorkloadOnly(t *testing.T) {
 			"name: "+b.ID+"\n", "name: "+b.ID+"-fixed\n",
 			"\n  "+b.System()+":\n", "\n  "+b.System()+": {fixed: true}\n",
 			"expect: {violates: "+b.FullProperty()+"}", "expect: pass",
+			"\n  - "+b.FullProperty()+"\n", "\n  - "+b.System()+".*\n", // its work as well
 		).Replace(string(buggy.Text))
 		if diff := cmp.Diff(want, string(fixed.Text)); diff != "" {
 			t.Errorf("%s: the twin's story is another: %s", b.ID, diff)
