@@ -99,7 +99,7 @@ func clip(text string) string {
 	if len(text) <= longest {
 		return text
 	}
-	return text[:longest]
+	return strings.TrimSpace(strings.ToValidUTF8(text[:longest], ""))
 }
 
 // swapped is the text of two statements the other way round, if there is one.

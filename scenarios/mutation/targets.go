@@ -22,8 +22,11 @@ type Target struct {
 	// while it is not.
 	Files func(r *scenarios.Registry) ([]*scenarios.File, error)
 
-	// Runs is how many histories of each scenario a mutant has to live through.
-	Runs int
+	// Runs is how many histories of each scenario a mutant has to live through, with the
+	// scenario's own faults and with each of Faults in their place (see
+	// [scenarios.Exploration]).
+	Runs   int
+	Faults []string
 
 	// Tested: what the scenarios do not catch, the tests of the package get to see.
 	Tested bool
@@ -38,7 +41,7 @@ func Targets() []Target {
 	return []Target{
 		{
 			Name: "provingground", Package: "scenarios/provingground", Rules: groundRules(), Systems: provingground.Systems,
-			Files: groundFiles, Runs: 32, Survivors: "scenarios/provingground/survivors.txt",
+			Files: groundFiles, Runs: 32, Faults: []string{refusals}, Survivors: "scenarios/provingground/survivors.txt",
 		},
 		{
 			Name: "gossipkeys", Package: "core/gossipkeys", Rules: Rules{}, Systems: func() []scenarios.System { return []scenarios.System{gossipkeys.System()} },
@@ -48,6 +51,10 @@ func Targets() []Target {
 		},
 	}
 }
+
+// refusals are faults that make calls of the API fail, at their usual rates and without
+// anything else: what forgets an error then is not reminded by a restart.
+const refusals = "api-error-409,api-error-429,api-error-500,api-error-timeout,api-loss-request,api-loss-response"
 
 // TargetOf returns the target of a name.
 func TargetOf(name string) (*Target, error) {

@@ -44,6 +44,7 @@ func Serve(target *Target, runs int, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	t := &trial{registry, files, append([]string{""}, target.Faults...), runs}
 	lines, questions := json.NewEncoder(out), json.NewDecoder(bufio.NewReader(in))
 	for {
 		var q question
@@ -53,9 +54,9 @@ func Serve(target *Target, runs int, in io.Reader, out io.Writer) error {
 			return fmt.Errorf("read a question: %w", err)
 		}
 		if q.Mutant == switches.None {
-			err = survey(registry, files, runs, lines)
+			err = t.survey(lines)
 		} else {
-			err = lines.Encode(try(registry, files, q, runs))
+			err = lines.Encode(t.try(q))
 		}
 		if err != nil {
 			return err
@@ -63,11 +64,19 @@ func Serve(target *Target, runs int, in io.Reader, out io.Writer) error {
 	}
 }
 
+// trial is what mutants live through.
+type trial struct {
+	registry *scenarios.Registry
+	files    []*scenarios.File
+	faults   []string // empty for the scenario's own
+	runs     int      // of each scenario with each
+}
+
 // survey tells of each scenario which sites it comes by. All have to hold.
-func survey(registry *scenarios.Registry, files []*scenarios.File, runs int, lines *json.Encoder) error {
-	for _, file := range files {
+func (t *trial) survey(lines *json.Encoder) error {
+	for _, file := range t.files {
 		switches.Forget()
-		_, bad, err := explored(registry, file, runs)
+		_, bad, err := t.explored(file)
 		if err != nil {
 			return err
 		}
@@ -81,12 +90,12 @@ func survey(registry *scenarios.Registry, files []*scenarios.File, runs int, lin
 	return lines.Encode(reach{})
 }
 
-func try(registry *scenarios.Registry, files []*scenarios.File, q question, runs int) answer {
+func (t *trial) try(q question) answer {
 	switches.Turn(q.Mutant)
 	defer switches.Turn(switches.None)
 	a := answer{Mutant: q.Mutant}
 	for _, i := range q.Files {
-		n, bad, err := explored(registry, files[i], runs)
+		n, bad, err := t.explored(t.files[i])
 		a.Runs += n
 		switch {
 		case err != nil:
@@ -97,7 +106,7 @@ func try(registry *scenarios.Registry, files []*scenarios.File, q question, runs
 			a.Caught = string(bad.Result)
 		}
 		if a.Caught != "" {
-			a.File = files[i].Path
+			a.File = t.files[i].Path
 			break
 		}
 	}
@@ -105,14 +114,24 @@ func try(registry *scenarios.Registry, files []*scenarios.File, q question, runs
 }
 
 // explored makes runs of one scenario, the same ones each time, in the ways of the default
-// mix. It returns the first that is not as it should be, if there is one.
-func explored(registry *scenarios.Registry, file *scenarios.File, runs int) (made int, bad *scenarios.Outcome, err error) {
+// mix and with all faults. It returns the first that is not as it should be, if there is one.
+func (t *trial) explored(file *scenarios.File) (made int, bad *scenarios.Outcome, err error) {
+	for _, faults := range t.faults {
+		n, bad, err := t.exploredWith(file, faults)
+		if made += n; err != nil || bad != nil {
+			return made, bad, err
+		}
+	}
+	return made, nil, nil
+}
+
+func (t *trial) exploredWith(file *scenarios.File, faults string) (made int, bad *scenarios.Outcome, err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	e, err := registry.Explore(ctx, scenarios.Exploration{
-		Files: []*scenarios.File{file}, Search: explore.Selection{Strategies: explore.Mix()}, Seeds: explore.Seeds{Count: uint64(runs)}, Workers: 1,
+	e, err := t.registry.Explore(ctx, scenarios.Exploration{
+		Files: []*scenarios.File{file}, Search: explore.Selection{Strategies: explore.Mix()}, Seeds: explore.Seeds{Count: uint64(t.runs)}, Workers: 1, Faults: faults,
 		Progress: func(e *scenarios.Explored) {
-			if e.Runs >= runs {
+			if e.Runs >= t.runs {
 				stop()
 			}
 		},

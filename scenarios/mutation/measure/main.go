@@ -29,7 +29,7 @@ func run() error {
 	folder := flag.String("folder", "", "where the programs are built; a temporary folder if empty")
 	h := mutation.Hunt{Root: ".", Log: os.Stdout}
 	flag.IntVar(&h.Runs, "runs", 0, "runs of each scenario for each mutant; as each target says if 0")
-	flag.IntVar(&h.Scenarios, "scenarios", 12, "scenarios that a mutant has to live through")
+	flag.IntVar(&h.Scenarios, "scenarios", 3, "scenarios that a mutant has to live through")
 	flag.IntVar(&h.Workers, "workers", runtime.NumCPU(), "programs side by side")
 	flag.DurationVar(&h.Patience, "patience", 2*time.Minute, "how long one mutant may take")
 	flag.Parse()
