@@ -15,7 +15,7 @@ TESTFLAGS ?=       # handed to go test
 tools := .ci/bin
 out   := out
 
-.PHONY: build generate run test planted provingground test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
+.PHONY: build generate run test planted provingground mutants test-real test-kubectl score testenv-all lint fmt bench load fuzz fidelity picture record-openapi clean help FORCE
 
 build: ## Build all binaries into bin/ (the default)
 	$(GO) build -trimpath -o bin/ ./cmd/...
@@ -51,6 +51,11 @@ TWINS   ?= 1000  # histories in which each repaired twin has to hold
 provingground: ## Look for public bugs in every way and write the tables of scenarios/provingground (under 30 minutes; MASTERS, RUNS, TWINS)
 	$(GO) run ./scenarios/provingground/measure -masters $(strip $(MASTERS)) -runs $(strip $(RUNS)) -twins $(strip $(TWINS)) \
 		-commit "$$(git describe --always --dirty --exclude '*')" -write scenarios/provingground/README.md
+
+TARGETS ?= provingground,gossipkeys  # packages whose mutants are hunted
+
+mutants: ## Break packages in every small way, say how much of it oracles see, and hold the rest against survivors.txt (nightly; TARGETS)
+	$(GO) run ./scenarios/mutation/measure -targets "$(strip $(TARGETS))"
 
 test-kubectl: ## The part of test-real that is a long kubectl session, held against ours as well
 	$(GO) run ./realmode/testenv/cmd/testenv build

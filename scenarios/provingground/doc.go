@@ -10,6 +10,7 @@
 //	bug.go         what a bug consists of, and the list of all
 //	bugs_*.go      the bugs, by what they have in common
 //	ground.go      what a bug plays on; operator.go, kubelet.go: what several share
+//	works.go       what repaired controllers must have done in the end, beside the property of their bug
 //	search.go      looks for a bug in one way; table.go: in all, and writes README.md
 //
 // The tables in README.md are made by make provingground and never by hand.
