@@ -24,6 +24,7 @@ var Reasons = []struct{ Word, Meaning string }{
 	{"slower", "what must come about still does, later or with more requests"},
 	{"unrepaired", "only the reconciler with the bug comes by, and it is not what is measured"},
 	{"surroundings", "it breaks what stands in for the rest of the cluster"},
+	{"rare", "it is a bug that a property judges, and none of the histories tried shows it"},
 	{"no oracle", "it is a bug, and nothing judges it"},
 }
 

@@ -78,7 +78,7 @@ func groundRules() Rules {
 		Functions:     func(_, function string) bool { return !slices.Contains(around, function) },
 		Writes:        []string{"make", "drop", "note", "remove", "release", "useIdentity"},
 		Preconditions: []string{"sameObject"},
-		Given:         []string{"fixed", "o.fixed", "g.fixed", "c.fixed", "careful"},
+		Given:         []string{"fixed", "o.fixed", "g.fixed", "c.fixed", "careful", "compare", "late", "c.fenced", "m.guarded"},
 	}
 }
 

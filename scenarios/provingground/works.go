@@ -30,8 +30,8 @@ var work = map[string]func(g *ground){
 	// A member that comes back while its claim goes keeps the claim from going: not its bug.
 	"zookeeper-314":       func(g *ground) { g.worksAs(pods, memberNames) },
 	"rabbitmq-648":        func(g *ground) { g.worksAs(statefulSets, memberNames); g.worksAs(pods, memberNames) },
-	"percona-mongodb-433": func(g *ground) { g.worksAs(statefulSets, feature("cfg")) },
-	"percona-mongodb-438": func(g *ground) { g.worksAs(statefulSets, feature("arbiter")) },
+	"percona-mongodb-433": func(g *ground) { g.worksAs(statefulSets, feature("cfg")); g.worksAs(pods, nobody) },
+	"percona-mongodb-438": func(g *ground) { g.worksAs(statefulSets, feature("arbiter")); g.worksAs(pods, nobody) },
 	"percona-xtradb-979":  func(g *ground) { g.worksAs(statefulSets, nobody) },
 
 	"cass-operator-1362": (*ground).startedIsTold,
