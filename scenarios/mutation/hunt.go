@@ -180,13 +180,13 @@ func (h *hunter) hunt(number int, m *Mutant) error {
 	if most := h.hunters.hunt.Scenarios; most > 0 && len(files) > most {
 		files = spread(files, most)
 	}
-	if len(files) > 0 {
-		if err := h.run(number, files, m); err != nil {
+	if h.planted.Tests != "" { // first: they are quick
+		if err := h.test(number, m); err != nil {
 			return err
 		}
 	}
-	if m.Caught == "" && h.planted.Tests != "" {
-		if err := h.test(number, m); err != nil {
+	if m.Caught == "" && len(files) > 0 {
+		if err := h.run(number, files, m); err != nil {
 			return err
 		}
 	}

@@ -291,7 +291,7 @@ func isErrorCheck(e ast.Expr) bool {
 func sleeps(n *ast.IfStmt) bool {
 	found := false
 	for _, part := range []ast.Node{n.Init, n.Cond} {
-		if part == nil || part == ast.Stmt(nil) {
+		if part == nil {
 			continue
 		}
 		ast.Inspect(part, func(n ast.Node) bool {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -81,7 +82,7 @@ func (t *trial) survey(lines *json.Encoder) error {
 			return err
 		}
 		if bad != nil {
-			return fmt.Errorf("%s, seed %d, with no mutant: %s %s: %s %v", file.Path, bad.Seed, bad.Result, bad.Property, bad.Found, bad.Err)
+			return errors.Join(fmt.Errorf("%s, seed %d, with no mutant: %s %s: %s", file.Path, bad.Seed, bad.Result, bad.Property, bad.Found), bad.Err)
 		}
 		if err := lines.Encode(reach{File: file.Path, Sites: switches.Reached()}); err != nil {
 			return err
