@@ -55,6 +55,7 @@ func System() scenarios.System {
 		View: scenarios.ViewOf(func(s *State) View {
 			return View{Done: s.done, Planted: s.count.planted, Collected: s.count.collected, Orphaned: s.count.orphaned}
 		}),
+		Core:       scenarios.CoreWith(patience, judgeCore),
 		Properties: properties(),
 	}
 }
