@@ -67,6 +67,8 @@ var exceptions = []exception{
 	{"scenarios/explore.go", "Registry.Run", RuleGo, "runs are independent of each other; each has one goroutine"},
 	{"scenarios/exploring.go", "explorer.makeAll", RuleGo, "runs are independent of each other; each has one goroutine"},
 	{"scenarios/exploring.go", "", RuleTime, "the time spent on exploring is real"},
+	{"scenarios/mutation/hunt.go", "Target.Score", RuleGo, "programs that try mutants are independent of each other"},
+	{"scenarios/mutation/hunt.go", "hunter.run", RuleTime, "the time that a mutant may take is real"},
 	{"sim/explore/coverage.go", "Coverage.Order", RuleOrder, "a sum of hashes"},
 	{"sim/cluster/reflector.go", "reflector.collect", RuleOrder, "informer.replace sorts what it is handed"},
 
