@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,11 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/seedbed-sim/seedbed/core/home"
 	"github.com/seedbed-sim/seedbed/realmode/clock"
+	"github.com/seedbed-sim/seedbed/realmode/daemon"
 	realhome "github.com/seedbed-sim/seedbed/realmode/home"
+	"github.com/seedbed-sim/seedbed/realmode/kube"
 )
 
 // options are the flags.
@@ -30,18 +30,8 @@ type options struct {
 	stateDir   string
 	listen     string
 	warm       string
-	logFormat  string
+	logs       daemon.Logs
 	cgroup     bool
-}
-
-// usageError is about flags.
-type usageError struct{ error }
-
-func (u usageError) Unwrap() error { return u.error }
-
-func isUsage(err error) bool {
-	var u usageError
-	return errors.As(err, &u)
 }
 
 const about = `The agent of a grant Pod.
@@ -80,15 +70,9 @@ func command(log io.Writer) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use: "seedbed-home", Short: "The agent of a grant Pod", Long: about, Example: example,
-		SilenceErrors: true, SilenceUsage: true, Version: version(),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unexpected argument %q: everything is said by flags, see --help", args[0])}
-			}
-			return nil
-		},
+		Version: daemon.Version("seedbed-home"), Args: daemon.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger, err := o.logger(log)
+			logger, err := o.logs.Logger(log)
 			if err != nil {
 				return err
 			}
@@ -98,8 +82,6 @@ func command(log io.Writer) *cobra.Command {
 			return o.run(cmd.Context(), logger)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.SetVersionTemplate("{{.Version}}")
 	o.define(cmd.Flags())
 	return cmd
 }
@@ -125,19 +107,7 @@ func (o *options) define(f *pflag.FlagSet) {
 	f.StringVar(&o.stateDir, "state-dir", "", "directory for the epoch; it must outlive the container (required)")
 	f.StringVar(&o.warm, "warm-command", "", "program that builds a template, called with the grant's UID, the digest of its template and the devices (default: a grant is warm at once)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "address of /healthz, /readyz and /metrics, such as :8090 for the probes of a kubelet; empty for none")
-	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-}
-
-// logger returns the logger that the flags ask for.
-func (o *options) logger(out io.Writer) (logr.Logger, error) {
-	switch o.logFormat {
-	case "text":
-		return logr.FromSlogHandler(slog.NewTextHandler(out, nil)), nil
-	case "json":
-		return logr.FromSlogHandler(slog.NewJSONHandler(out, nil)), nil
-	default:
-		return logr.Logger{}, usageError{fmt.Errorf("--log-format is %q: set it to text or json", o.logFormat)}
-	}
+	o.logs.Define(f)
 }
 
 // finish fills in what no flag says, but for the cluster, and checks the flags.
@@ -149,20 +119,20 @@ func (o *options) finish(log logr.Logger) error {
 		o.home.Cgroups = realhome.Cgroups{}
 	}
 	if o.stateDir == "" {
-		return usageError{errors.New("--state-dir is missing: set it to a directory that outlives the container, such as an emptyDir")}
+		return daemon.Usage(errors.New("--state-dir is missing: set it to a directory that outlives the container, such as an emptyDir"))
 	}
 	if o.home.GrantsDir != "" && o.home.GrantIssuerURL == "" {
-		return usageError{errors.New("--grants-dir is set and --grant-issuer-url is missing: grants are verified with the keys of the issuer")}
+		return daemon.Usage(errors.New("--grants-dir is set and --grant-issuer-url is missing: grants are verified with the keys of the issuer"))
 	}
 	if o.warm != "" {
 		if _, err := exec.LookPath(o.warm); err != nil {
-			return usageError{fmt.Errorf("--warm-command: %w", err)}
+			return daemon.Usage(fmt.Errorf("--warm-command: %w", err))
 		}
 	}
 	check := o.home
 	check.Kube = unconnected
 	if err := check.Validate(); err != nil {
-		return usageError{errors.New(inFlags(err.Error()))}
+		return daemon.Usage(errors.New(inFlags(err.Error())))
 	}
 	return nil
 }
@@ -187,24 +157,9 @@ func jitter(d time.Duration) time.Duration {
 
 // restConfig says how to reach the API server.
 func (o *options) restConfig() (*rest.Config, error) {
-	cfg, err := o.clusterConfig()
+	cfg, err := kube.LoadConfig(o.kubeconfig)
 	if err == nil {
 		cfg.QPS = -1 // the home paces itself; a client that waits makes rounds late
 	}
 	return cfg, err
-}
-
-func (o *options) clusterConfig() (*rest.Config, error) {
-	if o.kubeconfig == "" {
-		cfg, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, usageError{fmt.Errorf("this is no Pod, so set --kubeconfig: %w", err)}
-		}
-		return cfg, nil
-	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--kubeconfig %s: %w", o.kubeconfig, err)}
-	}
-	return cfg, nil
 }

@@ -6,30 +6,12 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"github.com/seedbed-sim/seedbed/realmode/daemon"
 )
 
 func main() { os.Exit(realMain(os.Args[1:], os.Stderr)) }
 
-func realMain(args []string, log io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// A second signal kills the program at once.
-	context.AfterFunc(ctx, stop)
-	cmd := command(log)
-	cmd.SetArgs(args)
-	if err := cmd.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(log, "seedbed-home: %v\n", err)
-		if isUsage(err) {
-			fmt.Fprintln(log, "seedbed-home --help tells of all flags.")
-			return 2
-		}
-		return 1
-	}
-	return 0
-}
+func realMain(args []string, log io.Writer) int { return daemon.Main(command(log), args, log) }

@@ -142,8 +142,8 @@ func (p *place) args() []string {
 	}
 }
 
-// daemon is a process.
-type daemon struct {
+// running is a process.
+type running struct {
 	cmd *exec.Cmd
 	log safeBuffer
 }
@@ -165,13 +165,13 @@ func (b *safeBuffer) String() string {
 	return b.buf.String()
 }
 
-func (p *place) start(args ...string) *daemon {
+func (p *place) start(args ...string) *running {
 	p.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		p.Fatal(err)
 	}
-	d := &daemon{cmd: exec.Command(exe, args...)}
+	d := &running{cmd: exec.Command(exe, args...)}
 	d.cmd.Env = append(os.Environ(), asDaemon+"=1")
 	d.cmd.Stderr = &d.log
 	if err := d.cmd.Start(); err != nil {
@@ -188,10 +188,10 @@ func (p *place) start(args ...string) *daemon {
 }
 
 // says reports whether an agent has logged something.
-func (d *daemon) says(text string) bool { return strings.Contains(d.log.String(), text) }
+func (d *running) says(text string) bool { return strings.Contains(d.log.String(), text) }
 
 // metric asks an agent for one of its metrics, with its labels; not there is 0.
-func (p *place) metric(d *daemon, name string) float64 {
+func (p *place) metric(d *running, name string) float64 {
 	p.Helper()
 	_, metrics := p.get(d, "/metrics")
 	_, rest, _ := strings.Cut("\n"+metrics, "\n"+name+" ")
@@ -230,7 +230,7 @@ func (p *place) condition() corev1.PodCondition {
 }
 
 // get asks an endpoint of the daemon.
-func (p *place) get(d *daemon, path string) (int, string) {
+func (p *place) get(d *running, path string) (int, string) {
 	p.Helper()
 	var address string
 	p.eventually("the daemon serves its endpoints", func() bool {

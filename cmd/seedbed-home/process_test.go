@@ -59,7 +59,7 @@ func TestDaemonOnARealServer(t *testing.T) {
 
 // livesUntilItsPodIsDeleted lets an agent fetch, become ready, renew, and lose its scope
 // when somebody deletes its Pod, which the kubelet is to end.
-func (p *place) livesUntilItsPodIsDeleted() *daemon {
+func (p *place) livesUntilItsPodIsDeleted() *running {
 	p.Helper()
 	d := p.start(p.args()...)
 	p.eventually("the Pod's condition is True", func() bool { return p.condition().Status == corev1.ConditionTrue })
@@ -103,7 +103,7 @@ func (p *place) epoch() string {
 }
 
 // stop tells an agent to stop, and makes sure that it has told no secret.
-func (p *place) stop(d *daemon) {
+func (p *place) stop(d *running) {
 	p.Helper()
 	_, metrics := p.get(d, "/metrics")
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {

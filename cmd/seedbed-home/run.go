@@ -4,21 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"sync"
-	"time"
 
 	"github.com/go-logr/logr"
 
 	"github.com/seedbed-sim/seedbed/core/home"
 	"github.com/seedbed-sim/seedbed/core/home/drive"
 	"github.com/seedbed-sim/seedbed/core/home/grant"
+	"github.com/seedbed-sim/seedbed/realmode/daemon"
 	realhome "github.com/seedbed-sim/seedbed/realmode/home"
 )
-
-// stopTimeout is how long requests to the endpoints may go on at the end.
-const stopTimeout = 5 * time.Second
 
 // run is the agent, from its start until ctx ends.
 func (o *options) run(ctx context.Context, log logr.Logger) error {
@@ -109,10 +104,10 @@ func (o *options) keys(ctx context.Context, cfg home.Config) (*grant.Cache, erro
 		}
 		roots, err := cache.Roots(ctx)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--grant-ca-file: %w", err)}
+			return nil, daemon.Usagef("--grant-ca-file: %w", err)
 		}
 		if err := grant.CheckRoots(roots); err != nil {
-			return nil, usageError{fmt.Errorf("--grant-ca-file %s: %w", cfg.GrantCAFile, err)}
+			return nil, daemon.Usagef("--grant-ca-file %s: %w", cfg.GrantCAFile, err)
 		}
 	}
 	return grant.NewCache(cache), nil
@@ -137,37 +132,15 @@ func (s *state) get() (*home.Home, *drive.Agent, bool) {
 	return s.home, s.agent, s.home != nil
 }
 
+var errNoTemplate = errors.New("no grant has a warm template")
+
 // serve serves the endpoints until end is called.
 func (o *options) serve(state *state, metrics *metrics, log logr.Logger) (end func(), err error) {
-	if o.listen == "" {
-		return func() {}, nil
-	}
-	listener, err := net.Listen("tcp", o.listen)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--listen: %w", err)}
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+	ready := func() error {
 		if h, _, ok := state.get(); !ok || !h.Ready() {
-			http.Error(w, "no grant has a warm template", http.StatusServiceUnavailable)
-			return
+			return errNoTemplate
 		}
-		fmt.Fprintln(w, "ok")
-	})
-	mux.Handle("/metrics", metrics.handler(state))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: stopTimeout}
-	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error(err, "The endpoints are not served any more")
-		}
-	}()
-	log.Info("Serves /healthz, /readyz and /metrics", "address", listener.Addr().String())
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-		defer cancel()
-		if err := server.Shutdown(ctx); err != nil {
-			log.Error(err, "Cannot stop the endpoints")
-		}
-	}, nil
+		return nil
+	}
+	return daemon.Endpoints{Listen: o.listen, Ready: ready, Metrics: metrics.handler(state), Log: log}.Serve()
 }

@@ -1,0 +1,161 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// ConfigFlag is the flag that names the file with settings.
+const ConfigFlag = "config"
+
+// DefineConfig defines --config.
+func DefineConfig(f *pflag.FlagSet) {
+	f.String(ConfigFlag, "", "YAML file with any of these settings by the names of their flags, without dashes before them; flags win")
+}
+
+// ReadConfig sets the flags that the file of --config names, but for those that were set
+// by hand. An error names the file, the line and the field.
+func ReadConfig(f *pflag.FlagSet) error {
+	name, err := f.GetString(ConfigFlag)
+	if err != nil || name == "" {
+		return err
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return Usagef("--%s: %w", ConfigFlag, err)
+	}
+	fields, err := fieldsOf(data)
+	if err != nil {
+		return Usagef("%s: %w", name, err)
+	}
+	for i := range fields {
+		if err := fields[i].set(f, fields[:i]); err != nil {
+			return Usagef("%s:%d: %w", name, fields[i].line, err)
+		}
+	}
+	return nil
+}
+
+var (
+	errNotAMapping = errors.New("expected fields and their values, such as 'log-level: debug'")
+	errMore        = errors.New("there is a second document; a file has one")
+)
+
+// field is one line of a file.
+type field struct {
+	name   string
+	line   int
+	values []string
+	err    error
+}
+
+func fieldsOf(data []byte) ([]field, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, errMore
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: %w", root.Line, errNotAMapping)
+	}
+	var fields []field
+	for i := 0; i < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		f := field{name: key.Value, line: key.Line}
+		switch value.Kind {
+		case yaml.ScalarNode:
+			f.values = []string{value.Value}
+		case yaml.SequenceNode:
+			for _, item := range value.Content {
+				if item.Kind != yaml.ScalarNode {
+					f.err = errors.New("expected a list of texts")
+				}
+				f.values = append(f.values, item.Value)
+			}
+		default:
+			f.err = errors.New("expected a text, a number or a list")
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// set gives the flag of a field its value.
+func (d *field) set(f *pflag.FlagSet, before []field) error {
+	flag := f.Lookup(d.name)
+	if flag == nil || d.name == ConfigFlag || d.name == "help" || d.name == "version" {
+		return fmt.Errorf("unknown field %q%s", d.name, nearest(f, d.name))
+	}
+	if slices.ContainsFunc(before, func(other field) bool { return other.name == d.name }) {
+		return fmt.Errorf("field %q is there twice", d.name)
+	}
+	if d.err != nil {
+		return fmt.Errorf("field %q: %w", d.name, d.err)
+	}
+	if flag.Changed {
+		return nil
+	}
+	list, isList := flag.Value.(pflag.SliceValue)
+	switch {
+	case isList:
+		if err := list.Replace(d.values); err != nil {
+			return fmt.Errorf("field %q: %w", d.name, err)
+		}
+	case len(d.values) != 1:
+		return fmt.Errorf("field %q: expected one value and not a list", d.name)
+	default:
+		if err := flag.Value.Set(d.values[0]); err != nil {
+			return fmt.Errorf("field %q: %q: %w", d.name, d.values[0], err)
+		}
+	}
+	return nil
+}
+
+// nearest proposes the name that was meant.
+func nearest(f *pflag.FlagSet, name string) string {
+	best, distance := "", 4
+	f.VisitAll(func(flag *pflag.Flag) {
+		if d := edits(flag.Name, name); d < distance {
+			best, distance = flag.Name, d
+		}
+	})
+	if best == "" {
+		return ": the fields have the names of the flags, see --help"
+	}
+	return fmt.Sprintf(": did you mean %q?", best)
+}
+
+// edits is how many letters must be added, removed or replaced to make a of b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
