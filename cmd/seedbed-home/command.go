@@ -30,7 +30,7 @@ type options struct {
 	stateDir   string
 	listen     string
 	warm       string
-	logs       daemon.Logs
+	logFormat  string
 	cgroup     bool
 }
 
@@ -70,9 +70,9 @@ func command(log io.Writer) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use: "seedbed-home", Short: "The agent of a grant Pod", Long: about, Example: example,
-		Version: daemon.Version("seedbed-home"), Args: daemon.NoArguments,
+		Args: daemon.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger, err := o.logs.Logger(log)
+			logger, err := daemon.Logger(o.logFormat, log)
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func (o *options) define(f *pflag.FlagSet) {
 	f.StringVar(&o.stateDir, "state-dir", "", "directory for the epoch; it must outlive the container (required)")
 	f.StringVar(&o.warm, "warm-command", "", "program that builds a template, called with the grant's UID, the digest of its template and the devices (default: a grant is warm at once)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "address of /healthz, /readyz and /metrics, such as :8090 for the probes of a kubelet; empty for none")
-	o.logs.Define(f)
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 }
 
 // finish fills in what no flag says, but for the cluster, and checks the flags.

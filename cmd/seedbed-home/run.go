@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -136,11 +137,18 @@ var errNoTemplate = errors.New("no grant has a warm template")
 
 // serve serves the endpoints until end is called.
 func (o *options) serve(state *state, metrics *metrics, log logr.Logger) (end func(), err error) {
+	if o.listen == "" {
+		return func() {}, nil
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return nil, daemon.Usagef("--listen: %w", err)
+	}
 	ready := func() error {
 		if h, _, ok := state.get(); !ok || !h.Ready() {
 			return errNoTemplate
 		}
 		return nil
 	}
-	return daemon.Endpoints{Listen: o.listen, Ready: ready, Metrics: metrics.handler(state), Log: log}.Serve()
+	return (&daemon.Endpoints{Ready: ready, Metrics: metrics.handler(state)}).Serve(listener, log), nil
 }

@@ -5,37 +5,33 @@ import (
 	"log/slog"
 
 	"github.com/go-logr/logr"
-	"github.com/spf13/pflag"
 )
 
-// Logs says what is logged, and how.
-type Logs struct{ Format, Level string }
-
-// Define defines --log-format and --log-level.
-func (l *Logs) Define(f *pflag.FlagSet) {
-	f.StringVar(&l.Format, "log-format", "text", "text or json")
-	f.StringVar(&l.Level, "log-level", "info", "error, info, or debug")
+// Logger returns a logger of a format, text or json, at the level info.
+func Logger(format string, out io.Writer) (logr.Logger, error) {
+	return LoggerAt(format, "info", out)
 }
 
-// Logger returns the logger that the flags ask for. V(1) is debug.
-func (l *Logs) Logger(out io.Writer) (logr.Logger, error) {
+// LoggerAt returns a logger of a format and of a level: error, info, or debug, which is
+// V(1).
+func LoggerAt(format, level string, out io.Writer) (logr.Logger, error) {
 	options := &slog.HandlerOptions{}
-	switch l.Level {
+	switch level {
 	case "error":
 		options.Level = slog.LevelError
-	case "info", "":
+	case "info":
 		options.Level = slog.LevelInfo
 	case "debug":
 		options.Level = slog.LevelDebug
 	default:
-		return logr.Logger{}, Usagef("--log-level is %q: set it to error, info or debug", l.Level)
+		return logr.Logger{}, Usagef("--log-level is %q: set it to error, info or debug", level)
 	}
-	switch l.Format {
+	switch format {
 	case "text":
 		return logr.FromSlogHandler(slog.NewTextHandler(out, options)), nil
 	case "json":
 		return logr.FromSlogHandler(slog.NewJSONHandler(out, options)), nil
 	default:
-		return logr.Logger{}, Usagef("--log-format is %q: set it to text or json", l.Format)
+		return logr.Logger{}, Usagef("--log-format is %q: set it to text or json", format)
 	}
 }

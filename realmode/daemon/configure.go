@@ -12,35 +12,44 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ConfigFlag is the flag that names the file with settings.
-const ConfigFlag = "config"
+// configMax is the size of the largest configuration file that is read.
+const configMax = 1 << 20
 
-// DefineConfig defines --config.
-func DefineConfig(f *pflag.FlagSet) {
-	f.String(ConfigFlag, "", "YAML file with any of these settings by the names of their flags, without dashes before them; flags win")
-}
-
-// ReadConfig sets the flags that the file of --config names, but for those that were set
-// by hand. An error names the file, the line and the field.
-func ReadConfig(f *pflag.FlagSet) error {
-	name, err := f.GetString(ConfigFlag)
-	if err != nil || name == "" {
-		return err
-	}
-	data, err := os.ReadFile(name)
+// Configure sets the flags that were not given from a YAML file: its fields are named
+// as flags are, without dashes in front, and a flag that may be repeated takes a list.
+// An error names the file, the line and the field. Values are in errors, so they must
+// not be secrets.
+func Configure(flags *pflag.FlagSet, file string) error {
+	data, err := readConfig(file)
 	if err != nil {
-		return Usagef("--%s: %w", ConfigFlag, err)
+		return Usagef("--config: %w", err)
 	}
 	fields, err := fieldsOf(data)
 	if err != nil {
-		return Usagef("%s: %w", name, err)
+		return Usagef("%s: %w", file, err)
 	}
 	for i := range fields {
-		if err := fields[i].set(f, fields[:i]); err != nil {
-			return Usagef("%s:%d: %w", name, fields[i].line, err)
+		if err := fields[i].set(flags, fields[:i]); err != nil {
+			return Usagef("%s:%d: %w", file, fields[i].line, err)
 		}
 	}
 	return nil
+}
+
+func readConfig(file string) (data []byte, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	if data, err = io.ReadAll(io.LimitReader(f, configMax+1)); err == nil && len(data) > configMax {
+		err = fmt.Errorf("%s is larger than %d bytes", file, configMax)
+	}
+	return data, err
 }
 
 var (
@@ -97,7 +106,7 @@ func fieldsOf(data []byte) ([]field, error) {
 // set gives the flag of a field its value.
 func (d *field) set(f *pflag.FlagSet, before []field) error {
 	flag := f.Lookup(d.name)
-	if flag == nil || d.name == ConfigFlag || d.name == "help" || d.name == "version" {
+	if flag == nil || d.name == "config" || d.name == "help" || d.name == "version" {
 		return fmt.Errorf("unknown field %q%s", d.name, nearest(f, d.name))
 	}
 	if slices.ContainsFunc(before, func(other field) bool { return other.name == d.name }) {
