@@ -16,6 +16,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/core/home"
 	"github.com/seedbed-sim/seedbed/fakes/issuer"
+	"github.com/seedbed-sim/seedbed/realmode/daemon"
 )
 
 // asDaemon makes the test binary be the daemon.
@@ -255,9 +256,9 @@ func TestVersion(t *testing.T) {
 	var out safeBuffer
 	cmd := command(&out)
 	cmd.SetOut(&out)
-	cmd.SetArgs([]string{"--version"})
-	if err := cmd.Execute(); err != nil || !strings.HasPrefix(out.String(), "seedbed-home ") || !strings.Contains(out.String(), "\ngo1.") {
-		t.Errorf("said %q, error %v", out.String(), err)
+	code := daemon.Run(t.Context(), cmd, []string{"--version"}, &out)
+	if code != 0 || !strings.HasPrefix(out.String(), "seedbed-home ") || !strings.Contains(out.String(), "\ngo1.") {
+		t.Errorf("said %q, exit code %d", out.String(), code)
 	}
 }
 
