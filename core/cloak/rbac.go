@@ -16,6 +16,15 @@ func AgentPermissions() []rbacv1.PolicyRule {
 	}
 }
 
+// ShadowPermissions are the rules of the ClusterRole that whoever keeps the shadows needs,
+// where that is not the agents. RBAC cannot say which Secrets, so they are all of them.
+func ShadowPermissions() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}},
+	}
+}
+
 // WebhookPermissions are the rules of the ClusterRole that the webhook needs.
 func WebhookPermissions() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{

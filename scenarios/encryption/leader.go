@@ -2,14 +2,10 @@ package encryption
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,8 +16,6 @@ import (
 	"github.com/seedbed-sim/seedbed/core/encryption/deployer"
 	"github.com/seedbed-sim/seedbed/core/encryption/migration"
 	"github.com/seedbed-sim/seedbed/core/encryption/nodestate"
-	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
-	"github.com/seedbed-sim/seedbed/core/kube"
 	"github.com/seedbed-sim/seedbed/core/leaderelection"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
 )
@@ -35,7 +29,7 @@ func (s *State) runController(ctx context.Context, env *cluster.Env) {
 		Live: env.Kube, Clock: env.Clock, Log: s.logOf(env),
 		Lease:    client.ObjectKey{Namespace: Namespace, Name: leaseName},
 		Identity: fmt.Sprintf("%s_%d", env.Process, env.Incarnation),
-		Floor:    func(ctx context.Context) (int64, error) { return floor(ctx, env.Kube) },
+		Floor:    func(ctx context.Context) (int64, error) { return encryption.LastEpoch(ctx, env.Kube, Namespace, Component) },
 	})
 	if err == nil {
 		err = elector.Run(ctx, func(ctx context.Context) { s.lead(ctx, env, elector) })
@@ -45,32 +39,11 @@ func (s *State) runController(ctx context.Context, env *cluster.Env) {
 	}
 }
 
-// floor is the epoch of the leader who wrote the managed configuration.
-func floor(ctx context.Context, live kube.Reader) (int64, error) {
-	managed := &corev1.Secret{}
-	err := live.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: managedName}, managed)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	text, ok := managed.Annotations[encryption.EpochAnnotation]
-	if !ok {
-		return 0, nil
-	}
-	epoch, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, nil //nolint:nilerr // somebody has edited it; the Lease of the next leader begins anew
-	}
-	return epoch, nil
-}
-
 // lead runs the controllers for as long as the process leads.
 func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelection.Elector) {
 	s.leads(env, elector.Epoch())
 	observed := &observed{Client: env.Kube, state: s, env: env, epoch: elector.Epoch}
-	provider := policyProvider{env}
+	provider := encryption.PolicyProvider{Cached: env.Cache}
 	nodes := controlPlane(env, env.Kube).Nodes
 	component := &encryption.Component{
 		Name: Component, Namespace: Namespace, References: References, Provider: provider, Deployer: s.union(env, s.deployer(env, nodes)),
@@ -81,13 +54,7 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 	migrator := migration.New(migration.Config{Live: env.Kube, Kinds: served{s}, Clock: env.Clock, Log: s.logOf(env)})
 	group := env.Clock.NewGroup(ctx)
 	group.Go("migrator", migrator.Run)
-	controllers := []kube.Controller{
-		encryption.NewKeyController(component), encryption.NewStateController(component),
-		encryption.NewRolloutController(component), encryption.NewMigrationController(component, s.observeMigrator(env, migrator)),
-		encryption.NewPruneController(component), encryption.NewConditionController(component),
-		encryption.NewKEKController(component), encryption.NewInstancesController(component),
-		encryption.NewKMSPreflightController(component, s.preflightDeployer(env)), encryption.NewLossController(component, migrator),
-	}
+	controllers := encryption.Controllers(component, s.observeMigrator(env, migrator), migrator, s.preflightDeployer(env))
 	for i := range controllers {
 		controllers[i].Reconciler = &counted{controllers[i].Reconciler, s, controllers[i].Name}
 	}
@@ -95,42 +62,6 @@ func (s *State) lead(ctx context.Context, env *cluster.Env, elector *leaderelect
 		env.Log.Error(err, "Controllers ended")
 	}
 	group.Wait()
-}
-
-// policyProvider says what the policy says.
-type policyProvider struct{ env *cluster.Env }
-
-var errNotServed = errors.New("the policy is not known yet")
-
-func (p policyProvider) policy() (*v1alpha1.EncryptionPolicy, error) {
-	policy := &v1alpha1.EncryptionPolicy{}
-	err := p.env.Cache.Get(background, client.ObjectKey{Name: v1alpha1.PolicyName}, policy)
-	return policy, err
-}
-
-// EncryptedGRs implements encryption.Provider.
-func (p policyProvider) EncryptedGRs() []schema.GroupResource {
-	policy, err := p.policy()
-	if err != nil {
-		return nil // not reached: ShouldRunEncryptionControllers is asked before
-	}
-	var grs []schema.GroupResource
-	for _, r := range policy.Spec.Resources {
-		grs = append(grs, schema.GroupResource(r))
-	}
-	return grs
-}
-
-// ShouldRunEncryptionControllers implements encryption.Provider.
-func (p policyProvider) ShouldRunEncryptionControllers() (bool, error) {
-	_, err := p.policy()
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("%w: %w", errNotServed, err)
-	}
-	return true, nil
 }
 
 // deployer finds out what API servers run.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/core/encryption"
 	"github.com/seedbed-sim/seedbed/core/encryption/kmscheck"
+	"github.com/seedbed-sim/seedbed/core/encryption/preflightpod"
 	"github.com/seedbed-sim/seedbed/core/encryption/state"
 	"github.com/seedbed-sim/seedbed/fakes/kms"
 	"github.com/seedbed-sim/seedbed/sim/cluster"
@@ -23,97 +24,17 @@ import (
 )
 
 const (
-	checkPod        = "kms-preflight"
-	checkHash       = "encryption.seedbed.dev/config-hash" // the annotation
+	checkPod        = preflightpod.Name
 	checkCallsLimit = 10 * time.Second
 	checkerUser     = "system:serviceaccount:seedbed-encryption:kms-preflight"
 )
 
-// podDeployer runs checks as a Pod. It is encryption.KMSPreflightDeployer.
-type podDeployer struct {
-	state *State
-	kube  client.Client
-	env   *cluster.Env
-}
-
 func (s *State) preflightDeployer(env *cluster.Env) encryption.KMSPreflightDeployer {
-	return &observedDeployer{&podDeployer{s, env.Kube, env}, s, env}
-}
-
-// Deploy implements encryption.KMSPreflightDeployer.
-func (d *podDeployer) Deploy(ctx context.Context, hash string, cfg *corev1.Secret) error {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: checkPod}}
-	if err := d.kube.Create(ctx, account); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create ServiceAccount %s: %w", checkPod, err)
-	}
-	given := cfg.DeepCopy()
-	given.Finalizers = nil
-	err := d.kube.Create(ctx, given)
-	if apierrors.IsAlreadyExists(err) { // of a process that died in between
-		if err := d.kube.Delete(ctx, given); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete Secret %s: %w", given.Name, err)
-		}
-		given = cfg.DeepCopy()
-		given.Finalizers = nil
-		err = d.kube.Create(ctx, given)
-	}
-	if err != nil {
-		return fmt.Errorf("create Secret %s: %w", given.Name, err)
-	}
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: checkPod, Annotations: map[string]string{checkHash: hash}, Labels: map[string]string{"app": checkPod}},
-		Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: checkPod, HostNetwork: true,
-			ReadinessGates: []corev1.PodReadinessGate{
-				{ConditionType: encryption.KMSPreflightConfigHashPodCondition}, {ConditionType: encryption.KMSPreflightResultPodCondition},
-				{ConditionType: encryption.KMSPreflightKEKIDPodCondition},
-			},
-			Containers: []corev1.Container{{Name: "kms-preflight-check", Image: "seedbed/kms-preflight-check"}},
-		},
-	}
-	if err := d.kube.Create(ctx, pod); err != nil {
-		return fmt.Errorf("create Pod %s: %w", checkPod, err)
-	}
-	return nil
-}
-
-// Status implements encryption.KMSPreflightDeployer.
-func (d *podDeployer) Status(ctx context.Context) (corev1.PodStatus, error) {
-	pod := &corev1.Pod{}
-	if err := d.kube.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: checkPod}, pod); err != nil {
-		return corev1.PodStatus{}, err
-	}
-	status := pod.Status
-	for _, c := range status.Conditions {
-		if c.Type == encryption.KMSPreflightConfigHashPodCondition {
-			return withStart(status, pod), nil
-		}
-	}
-	status.Conditions = append(status.Conditions, corev1.PodCondition{
-		Type: encryption.KMSPreflightConfigHashPodCondition, Status: corev1.ConditionTrue, Message: pod.Annotations[checkHash],
-	})
-	return withStart(status, pod), nil
-}
-
-func withStart(status corev1.PodStatus, pod *corev1.Pod) corev1.PodStatus {
-	if status.StartTime == nil {
-		status.StartTime = ptr.To(pod.CreationTimestamp)
-	}
-	return status
-}
-
-// Cleanup implements encryption.KMSPreflightDeployer.
-func (d *podDeployer) Cleanup(ctx context.Context) error {
-	for _, o := range []client.Object{
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: checkPod}},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: encryption.PreflightConfigName}},
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: checkPod}},
-	} {
-		if err := d.kube.Delete(ctx, o, client.GracePeriodSeconds(0)); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete %T %s: %w", o, o.GetName(), err)
-		}
-	}
-	return nil
+	pods := &preflightpod.Deployer{Live: env.Kube, Namespace: Namespace, Spec: func(string, *corev1.Secret) (corev1.PodSpec, error) {
+		// Its plugins are what s.tried runs.
+		return corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: preflightpod.Container, Image: "seedbed/kms-preflight-check"}}}, nil
+	}}
+	return &observedDeployer{pods, s, env}
 }
 
 // checkFault is what befalls a check.
@@ -164,7 +85,7 @@ func (s *State) checkPodChanged(pod *corev1.Pod, exists bool) {
 	switch {
 	case run == nil && exists:
 		s.kms.count++
-		run = &checkRun{pod: pod, hash: pod.Annotations[checkHash], fault: s.kms.next}
+		run = &checkRun{pod: pod, hash: pod.Annotations[preflightpod.HashAnnotation], fault: s.kms.next}
 		s.kms.pods = append(s.kms.pods, run)
 		s.judgeCheck(run)
 		s.tell("preflight", "a Pod is to check the KMS plugin")
