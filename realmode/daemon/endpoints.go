@@ -30,19 +30,28 @@ func (e *Endpoints) Serve(listener net.Listener, log logr.Logger) (end func()) {
 	mux.Handle("/healthz", answer(e.Alive))
 	mux.Handle("/readyz", answer(e.Ready))
 	mux.Handle("/metrics", e.Metrics)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: stopTimeout}
+	log.Info("Serves /healthz, /readyz and /metrics", "address", listener.Addr().String())
+	return ServeHTTP(&http.Server{Handler: mux}, listener, log)
+}
+
+// ServeHTTP serves until end is called, which lets requests come to their end for a
+// while.
+func ServeHTTP(server *http.Server, listener net.Listener, log logr.Logger) (end func()) {
+	server.ReadHeaderTimeout = stopTimeout
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error(err, "The endpoints are not served any more")
+			log.Error(err, "Requests are not served any more", "address", listener.Addr().String())
 		}
 	}()
-	log.Info("Serves /healthz, /readyz and /metrics", "address", listener.Addr().String())
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		if err := server.Shutdown(ctx); err != nil {
-			log.Error(err, "Cannot stop the endpoints")
+			log.Error(err, "Requests could not come to their end", "address", listener.Addr().String())
 		}
+		<-done
 	}
 }
 
