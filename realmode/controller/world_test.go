@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/testr"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +49,8 @@ type world struct {
 	admin   client.Client
 	refused []string // what the account may not do, and tried
 
+	said safeBuffer
+
 	mu     sync.Mutex
 	writes []write
 }
@@ -59,9 +61,16 @@ type write struct{ who, method, path string }
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(w.said.String())
+		}
+	})
 	w.store = apiserver.NewStore(apiserver.Options{
 		Clock: clock.New(), RBAC: true, DefaultRoles: true,
-		Refused: func(a *authz.Attributes) { w.refused = append(w.refused, a.Verb+" "+a.Resource+"/"+a.Subresource+" in "+a.Namespace+" "+a.Name) },
+		Refused: func(a *authz.Attributes) {
+			w.refused = append(w.refused, a.Verb+" "+a.Resource+"/"+a.Subresource+" in "+a.Namespace+" "+a.Name)
+		},
 	})
 	w.server = apiserver.NewServer(w.store, "apiserver-1")
 	w.handler = fakerest.New(w.server, fakerest.WithGate(w.gate), fakerest.WithTokens(map[string]*apiserver.User{
@@ -135,7 +144,47 @@ func (w *world) config(who string) controller.Config {
 	}
 }
 
-func (w *world) log() logr.Logger { return testr.NewWithOptions(w.T, testr.Options{Verbosity: 0}) }
+// log keeps all that is logged, and shows it if the test fails.
+func (w *world) log() logr.Logger {
+	return logr.FromSlogHandler(slog.NewTextHandler(&w.said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// safeBuffer is written by several goroutines.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// toldNone checks that secrets are in no log and in no Event.
+func (w *world) toldNone(first string, more ...string) {
+	w.Helper()
+	events := &corev1.EventList{}
+	w.must(w.admin.List(w.Context(), events))
+	told := w.said.String()
+	if !strings.Contains(told, "Leads") || len(events.Items) == 0 {
+		w.Errorf("nothing was told that could be looked at; %d Events", len(events.Items))
+	}
+	for i := range events.Items {
+		told += events.Items[i].Message
+	}
+	for _, secret := range append(more, first) {
+		if strings.Contains(told, secret) {
+			w.Error("a secret was told in a log or an Event")
+		}
+	}
+}
 
 func (w *world) restConfig(transport http.RoundTripper) *restclient.Config {
 	cfg := w.handler.Config()
