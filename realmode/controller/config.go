@@ -69,6 +69,19 @@ type Encryption struct {
 	PreflightImage string
 }
 
+// DefaultEncryption is the part as it is unless a process is told otherwise.
+func DefaultEncryption() *Encryption {
+	selector, err := labels.Parse(ServersSelector)
+	if err != nil {
+		panic(err) // it is a constant
+	}
+	return &Encryption{
+		Component: Component, Namespace: EncryptionNamespace, References: References,
+		ServersNamespace: ServersNamespace, ServersSelector: selector, Resources: Secrets(),
+		UpdatePlugins: true, PreflightImage: PreflightImage,
+	}
+}
+
 // Gossip is the part that keeps and rotates the keys of gossip.
 type Gossip struct {
 	// Namespace and Secret say where the keys are; an empty Secret means that of

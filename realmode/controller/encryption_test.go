@@ -59,7 +59,7 @@ func TestEncryption(t *testing.T) {
 			w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: fmt.Sprint("s", i)}, Data: map[string][]byte{"v": []byte("in clear")}})
 		}
 		one, two := w.config("one"), w.config("two")
-		one.Encryption, two.Encryption = encrypts(), encrypts()
+		one.Encryption, two.Encryption = controller.DefaultEncryption(), controller.DefaultEncryption()
 		w.bind(one)
 		first, stopFirst := w.start(one)
 		w.within(time.Minute, "the first leads", first.Leads)

@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	restclient "k8s.io/client-go/rest"
@@ -131,7 +130,7 @@ func (w *world) install() {
 // bind gives the account of the controllers what cfg needs.
 func (w *world) bind(cfg controller.Config) {
 	w.Helper()
-	for _, o := range deploy.Roles(deploy.Account{Namespace: controller.Namespace, Name: "seedbed-controller"}, cfg.Grants()) {
+	for _, o := range deploy.Roles(deploy.Controller, "test", cfg.Grants()) {
 		w.create(o)
 	}
 }
@@ -190,18 +189,6 @@ func (w *world) restConfig(transport http.RoundTripper) *restclient.Config {
 	cfg := w.handler.Config()
 	cfg.BearerToken, cfg.Transport = accountToken, transport
 	return cfg
-}
-
-func encrypts() *controller.Encryption {
-	selector, err := labels.Parse(controller.ServersSelector)
-	if err != nil {
-		panic(err)
-	}
-	return &controller.Encryption{
-		Component: controller.Component, Namespace: controller.EncryptionNamespace, References: controller.References,
-		ServersNamespace: controller.ServersNamespace, ServersSelector: selector, Resources: controller.Secrets(), UpdatePlugins: true,
-		PreflightImage: controller.PreflightImage,
-	}
 }
 
 // line is the way of a process to the API server, which may be cut.

@@ -18,8 +18,8 @@ type Account struct{ Namespace, Name string }
 
 // Roles returns what gives an account what is granted and nothing else: a ClusterRole for
 // what is granted everywhere, a Role in each namespace for what is granted there, and their
-// bindings. All have the account's name.
-func Roles(account Account, grants []kube.Grant) []client.Object {
+// bindings. All have one name.
+func Roles(account Account, name string, grants []kube.Grant) []client.Object {
 	rules := map[string][]rbacv1.PolicyRule{}
 	for _, g := range grants {
 		for _, rule := range g.Rules {
@@ -31,19 +31,19 @@ func Roles(account Account, grants []kube.Grant) []client.Object {
 	}
 	var all []client.Object
 	for _, namespace := range slices.SortedFunc(maps.Keys(rules), cmp.Compare[string]) {
-		all = append(all, bound(account, namespace, rules[namespace])...)
+		all = append(all, bound(account, name, namespace, rules[namespace])...)
 	}
 	return all
 }
 
 // bound returns a role and its binding.
-func bound(account Account, namespace string, rules []rbacv1.PolicyRule) []client.Object {
-	meta := metav1.ObjectMeta{Namespace: namespace, Name: account.Name}
+func bound(account Account, name, namespace string, rules []rbacv1.PolicyRule) []client.Object {
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
 	types := func(kind string) metav1.TypeMeta {
 		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 	}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}}
-	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account.Name}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}
 	if namespace == "" {
 		ref.Kind = "ClusterRole"
 		return []client.Object{
