@@ -57,6 +57,9 @@ var (
 	errMore        = errors.New("there is a second document; a file has one")
 )
 
+// notFields are flags that a file does not set.
+var notFields = []string{"config", "help", "version"}
+
 // field is one line of a file.
 type field struct {
 	name   string
@@ -106,7 +109,7 @@ func fieldsOf(data []byte) ([]field, error) {
 // set gives the flag of a field its value.
 func (d *field) set(f *pflag.FlagSet, before []field) error {
 	flag := f.Lookup(d.name)
-	if flag == nil || d.name == "config" || d.name == "help" || d.name == "version" {
+	if flag == nil || slices.Contains(notFields, d.name) {
 		return fmt.Errorf("unknown field %q%s", d.name, nearest(f, d.name))
 	}
 	if slices.ContainsFunc(before, func(other field) bool { return other.name == d.name }) {
@@ -138,7 +141,7 @@ func (d *field) set(f *pflag.FlagSet, before []field) error {
 func nearest(f *pflag.FlagSet, name string) string {
 	best, distance := "", 4
 	f.VisitAll(func(flag *pflag.Flag) {
-		if d := edits(flag.Name, name); d < distance {
+		if d := edits(flag.Name, name); d < distance && !slices.Contains(notFields, flag.Name) {
 			best, distance = flag.Name, d
 		}
 	})
