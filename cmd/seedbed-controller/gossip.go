@@ -8,9 +8,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	coreclock "github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/gossipkeys"
 	"github.com/seedbed-sim/seedbed/realmode/clock"
 	"github.com/seedbed-sim/seedbed/realmode/controller"
@@ -36,7 +38,7 @@ func gossipCommand(o *options, out, log io.Writer) *cobra.Command {
 	group := &cobra.Command{Use: "gossip", Short: "The keys of the node agents' gossip", Args: daemon.NoArgs, RunE: func(*cobra.Command, []string) error {
 		return daemon.Usagef("say what to do: gossip rotate or gossip status")
 	}}
-	r := &rotation{options: o, out: out, log: log}
+	r := &rotation{options: o, out: out, log: log, clock: clock.New()}
 	rotate := &cobra.Command{
 		Use: "rotate", Short: "Give all nodes a new key, step by step", Long: aboutRotate, Args: daemon.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
@@ -59,6 +61,7 @@ type rotation struct {
 	abort, resume bool
 	poll          time.Duration
 	rotator       *gossipkeys.Rotator
+	clock         coreclock.Clock
 }
 
 var errBoth = errors.New("--abort and --resume are opposites: set one of them")
@@ -69,17 +72,22 @@ func (r *rotation) connect(ctx context.Context) error {
 		return err
 	}
 	kube.Quieten(logger)
-	rest, err := kube.LoadConfig(r.options.kubeconfig)
+	cfg, err := kube.LoadConfig(r.options.kubeconfig)
 	if err != nil {
 		return err
 	}
-	cluster, err := kube.Connect(rest, kube.Options{Agent: "seedbed-controller-gossip", Log: logger})
+	cluster, err := kube.Connect(cfg, kube.Options{Agent: "seedbed-controller-gossip", Log: logger})
 	if err != nil {
 		return err
 	}
-	cfg := &controller.Config{Clock: clock.New(), Entropy: rand.Reader, Gossip: &r.options.gossip}
-	r.rotator = controller.Rotator(cluster, cluster.Live(), cfg, gossipkeys.WithLogger(logger.V(1)))
+	r.use(cluster, logger)
 	return cluster.Reach(ctx)
+}
+
+// use makes the rotator.
+func (r *rotation) use(cluster *kube.Cluster, logger logr.Logger) {
+	cfg := &controller.Config{Clock: r.clock, Entropy: rand.Reader, Gossip: &r.options.gossip}
+	r.rotator = controller.Rotator(cluster, cluster.Live(), cfg, gossipkeys.WithLogger(logger.V(1)))
 }
 
 // run starts, turns or goes on with a rotation, and stays with it to its end.
@@ -96,6 +104,11 @@ func (r *rotation) run(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
+	return r.stay(ctx)
+}
+
+// stay tells of progress until the rotation is over.
+func (r *rotation) stay(ctx context.Context) error {
 	last := ""
 	for {
 		p, err := r.rotator.Advance(ctx)
@@ -118,7 +131,7 @@ func (r *rotation) run(ctx context.Context) error {
 				return fmt.Errorf("%w any more: somebody has changed the Secret (%s)", gossipkeys.ErrNotRotating, p.Phase)
 			}
 		}
-		if err := clock.New().Sleep(ctx, r.poll); err != nil {
+		if err := r.clock.Sleep(ctx, r.poll); err != nil {
 			return fmt.Errorf("it was told to stop, and the rotation is not over: %w", err)
 		}
 	}
@@ -140,7 +153,7 @@ func (r *rotation) begin(ctx context.Context) error {
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		if err := clock.New().Sleep(ctx, r.poll); err != nil {
+		if err := r.clock.Sleep(ctx, r.poll); err != nil {
 			return err
 		}
 	}
