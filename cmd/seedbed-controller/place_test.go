@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// place is a cluster of ours behind a socket, where the accounts of the base have their
+// place is a cluster of ours behind a socket, where the accounts of the manifests have their
 // permissions and nothing else.
 type place struct {
 	*testing.T
@@ -84,7 +84,7 @@ func newPlace(t *testing.T) *place {
 	p.admin, err = client.New(cfg, client.Options{Scheme: scheme})
 	p.must(err)
 	for _, name := range []string{"namespaces.yaml", "roles-encryption.yaml", "roles-gossip.yaml", "roles-shadows.yaml", "controller.yaml", "webhook.yaml"} {
-		for _, o := range deploy.Base()[name] {
+		for _, o := range deploy.Cluster()[name] {
 			p.must(p.admin.Create(t.Context(), o))
 		}
 	}

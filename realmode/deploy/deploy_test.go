@@ -40,7 +40,7 @@ func TestUpToDate(t *testing.T) {
 			t.Errorf("%s is out of date, error %v: go generate ./realmode/deploy", name, err)
 		}
 	}
-	for _, dir := range []string{"base", "crds"} {
+	for _, dir := range []string{"cluster", "crds"} {
 		var want struct{ Resources []string }
 		text, err := os.ReadFile(path.Join(dir, "kustomization.yaml"))
 		if err != nil {
@@ -61,12 +61,12 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// TestServersTakeThem: an API server takes all objects of the base.
+// TestServersTakeThem: an API server takes all objects of what runs once in a cluster.
 func TestServersTakeThem(t *testing.T) {
 	c := client.New(apiserver.New(apiserver.Options{RBAC: true, DefaultRoles: true}), clientscheme.Scheme)
-	base := deploy.Base()
-	for _, name := range append([]string{"namespaces.yaml"}, slices.DeleteFunc(slices.Sorted(maps.Keys(base)), func(n string) bool { return n == "namespaces.yaml" })...) {
-		for _, o := range base[name] {
+	all := deploy.Cluster()
+	for _, name := range append([]string{"namespaces.yaml"}, slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(n string) bool { return n == "namespaces.yaml" })...) {
+		for _, o := range all[name] {
 			if err := c.Create(t.Context(), o); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -79,12 +79,12 @@ func TestServersTakeThem(t *testing.T) {
 func TestWhoMayWhat(t *testing.T) {
 	server := apiserver.New(apiserver.Options{RBAC: true, DefaultRoles: true})
 	c := client.New(server, clientscheme.Scheme)
-	for _, o := range deploy.Base()["namespaces.yaml"] {
+	for _, o := range deploy.Cluster()["namespaces.yaml"] {
 		if err := c.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, objects := range deploy.Base() {
+	for name, objects := range deploy.Cluster() {
 		for _, o := range objects {
 			if o.GetObjectKind().GroupVersionKind().Group != rbacv1.GroupName {
 				continue

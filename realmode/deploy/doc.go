@@ -1,7 +1,7 @@
 // Package deploy makes the manifests by which the programs of this project are installed:
 //
 //	kubectl apply -k realmode/deploy/crds
-//	kubectl apply -k realmode/deploy/base
+//	kubectl apply -k realmode/deploy/cluster
 //
 // They are made of what the code declares, so that an account may do what its program does
 // and nothing else; go generate writes them, and a test fails when they are out of date.

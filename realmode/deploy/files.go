@@ -31,8 +31,8 @@ func parts() map[string]controller.Config {
 	}
 }
 
-// Base returns the objects of the base, by the name of their file.
-func Base() map[string][]client.Object {
+// Cluster returns the objects of what runs once in a cluster, by the name of their file.
+func Cluster() map[string][]client.Object {
 	preflight := Account{controller.EncryptionNamespace, preflightpod.Name}
 	webhook := controller.Config{Webhook: &controller.Webhook{}}
 	election := kube.Grant{Namespace: Controller.Namespace, Rules: leaderelection.Permissions(controller.LeaseName)}
@@ -58,12 +58,12 @@ func Base() map[string][]client.Object {
 // Files returns the content of all files that are made, by their names.
 func Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for name, objects := range Base() {
+	for name, objects := range Cluster() {
 		text, err := encode(objects)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		files["base/"+name] = text
+		files["cluster/"+name] = text
 	}
 	definitions, err := fs.Glob(v1alpha1.CRDs, "crds/*.yaml")
 	if err != nil {
