@@ -22,6 +22,9 @@ type Endpoints struct {
 	Alive, Ready func() error
 
 	Metrics http.Handler
+
+	// More are other paths, such as /gossip.
+	More map[string]http.Handler
 }
 
 // Serve serves the endpoints on a listener until end is called.
@@ -30,6 +33,9 @@ func (e *Endpoints) Serve(listener net.Listener, log logr.Logger) (end func()) {
 	mux.Handle("/healthz", answer(e.Alive))
 	mux.Handle("/readyz", answer(e.Ready))
 	mux.Handle("/metrics", e.Metrics)
+	for path, handler := range e.More {
+		mux.Handle(path, handler)
+	}
 	log.Info("Serves /healthz, /readyz and /metrics", "address", listener.Addr().String())
 	return ServeHTTP(&http.Server{Handler: mux}, listener, log)
 }
