@@ -29,7 +29,9 @@ func (s *State) runController(ctx context.Context, env *cluster.Env) {
 		Live: env.Kube, Clock: env.Clock, Log: s.logOf(env),
 		Lease:    client.ObjectKey{Namespace: Namespace, Name: leaseName},
 		Identity: fmt.Sprintf("%s_%d", env.Process, env.Incarnation),
-		Floor:    func(ctx context.Context) (int64, error) { return encryption.LastEpoch(ctx, env.Kube, Namespace, Component) },
+		Floor: func(ctx context.Context) (int64, error) {
+			return encryption.LastEpoch(ctx, env.Kube, Namespace, Component)
+		},
 	})
 	if err == nil {
 		err = elector.Run(ctx, func(ctx context.Context) { s.lead(ctx, env, elector) })

@@ -138,6 +138,9 @@ func build(w *scenarios.World, c Config) (*State, error) {
 	if err := s.furnish(); err != nil {
 		return nil, err
 	}
+	if err := s.grant(w); err != nil {
+		return nil, err
+	}
 	for _, gr := range s.resources {
 		if err := s.take(gr); err != nil {
 			return nil, err
@@ -203,11 +206,11 @@ func (s *State) deploy() {
 	for _, n := range s.nodes {
 		n.createPod(manifest{})
 		n.setReady(true)
-		n.process = n.node.Process(cluster.ProcessSpec{Name: "kube-apiserver", Main: n.run, User: user("system:node:" + n.name), Restart: cluster.Restart{Delay: 5 * time.Second}})
+		n.process = n.node.Process(cluster.ProcessSpec{Name: "kube-apiserver", Main: n.run, User: user(nodeUser + n.name), Restart: cluster.Restart{Delay: 5 * time.Second}})
 		n.node.Process(cluster.ProcessSpec{Name: "kms-health", Main: n.runHealth, User: user(agentUser)})
 		n.agent = n.node.Process(cluster.ProcessSpec{Name: "agent", Main: n.runAgent, User: user(agentUser), Restart: cluster.Restart{Delay: 5 * time.Second}})
 		if s.config.Rollout == reloadMode {
-			n.node.Process(cluster.ProcessSpec{Name: "kms-plugins", Main: n.runPlugins, User: user("system:node:" + n.name)})
+			n.node.Process(cluster.ProcessSpec{Name: "kms-plugins", Main: n.runPlugins, User: user(nodeUser + n.name)})
 		}
 	}
 	s.world.Cluster.Deploy(cluster.WorkloadSpec{
@@ -216,7 +219,7 @@ func (s *State) deploy() {
 	if s.config.Aggregated {
 		s.world.ControlPlane().Process(cluster.ProcessSpec{Name: "aggregated", Main: s.runAggregated, User: user("system:serviceaccount:aggregated:operator")})
 	}
-	s.world.ControlPlane().Process(cluster.ProcessSpec{Name: "users", Main: s.runUsers, User: user("user")})
+	s.world.ControlPlane().Process(cluster.ProcessSpec{Name: "users", Main: s.runUsers, User: user(appUser)})
 }
 
 // must panics: the script of the world failed.
