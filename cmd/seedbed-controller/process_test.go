@@ -35,7 +35,7 @@ func protectedSecret() *corev1.Secret {
 }
 
 // quick are flags by which leaders change soon.
-var quick = []string{"--listen", "127.0.0.1:0", "--lease-duration", "3s", "--renew-deadline", "2s", "--retry-period", "300ms"}
+var quick = []string{"--listen", "127.0.0.1:0", "--lease-duration", "10s", "--renew-deadline", "8s", "--retry-period", "500ms"}
 
 // TestProgram is the life of two replicas with all their controllers, the account and the
 // permissions of the manifests: what they do, what they show, and that one takes over when

@@ -108,8 +108,8 @@ func TestEndpoints(t *testing.T) {
 	ask("/readyz", 503)
 	ask("/metrics", 404)
 	end()
-	if _, err := http.Get("http://" + listener.Addr().String() + "/healthz"); err == nil {
-		t.Error("it answers after its end")
+	if resp, err := http.Get("http://" + listener.Addr().String() + "/healthz"); err == nil {
+		t.Errorf("it answers after its end, error %v", resp.Body.Close())
 	}
 }
 

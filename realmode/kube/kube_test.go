@@ -1,6 +1,7 @@
 package kube_test
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -24,7 +25,9 @@ func connect(t *testing.T, cfg *rest.Config) *kube.Cluster {
 
 // TestKubeOfASimulatedServer runs the suite through HTTP, without a socket.
 func TestKubeOfASimulatedServer(t *testing.T) {
-	kubetest.Run(t, "simulated", connect(t, fakerest.New(apiserver.New(apiserver.Options{})).Config()).Live())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	kubetest.Run(t, "simulated", connect(t, fakerest.New(apiserver.New(apiserver.Options{})).Config()).Live(), ended)
 }
 
 // TestKubeOfARealServer runs the suite against kube-apiserver.
@@ -41,5 +44,7 @@ func TestKubeOfARealServer(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	kubetest.Run(t, "real", connect(t, server.Config()).Live())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	kubetest.Run(t, "real", connect(t, server.Config()).Live(), ended)
 }

@@ -1,8 +1,6 @@
 package kubetest
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,14 +21,14 @@ var cases = []testCase{
 		if s.UID == "" || s.ResourceVersion == "" || s.CreationTimestamp.IsZero() {
 			e.Errorf("created %+v", s.ObjectMeta)
 		}
-		got := e.read("a")
+		got := e.read()
 		e.same("what is stored", s.Data, got.Data)
 		e.same("its uid and version", [2]string{string(s.UID), s.ResourceVersion}, [2]string{string(got.UID), got.ResourceVersion})
 	}},
 	{"a name is taken once", func(e *env) {
 		e.created("a", "1")
 		e.want("Create", apierrors.IsAlreadyExists, e.Create(e.ctx, e.secret("a", "2")))
-		e.same("the value", "1", string(e.read("a").Data["v"]))
+		e.same("the value", "1", string(e.read().Data["v"]))
 	}},
 	{"a namespace that is not there", func(e *env) {
 		s := e.secret("a", "1")
@@ -44,7 +42,7 @@ var cases = []testCase{
 		e.must(e.Update(e.ctx, theirs))
 		mine.Data["v"] = []byte("3")
 		e.want("Update", apierrors.IsConflict, e.Update(e.ctx, mine))
-		e.same("the value", "2", string(e.read("a").Data["v"]))
+		e.same("the value", "2", string(e.read().Data["v"]))
 	}},
 	{"an update of one that had the name before", func(e *env) {
 		s := e.created("a", "1")
@@ -52,13 +50,13 @@ var cases = []testCase{
 		e.created("a", "2")
 		s.ResourceVersion = "" // the uid alone tells them apart
 		e.want("Update", apierrors.IsConflict, e.Update(e.ctx, s))
-		e.same("the value", "2", string(e.read("a").Data["v"]))
+		e.same("the value", "2", string(e.read().Data["v"]))
 	}},
 	{"an update that changes nothing writes nothing", func(e *env) {
 		s := e.created("a", "1")
 		before := s.ResourceVersion
 		e.must(e.Update(e.ctx, s))
-		e.same("the version", before, e.read("a").ResourceVersion)
+		e.same("the version", before, e.read().ResourceVersion)
 	}},
 	{"a patch bound to a version", func(e *env) {
 		s := e.created("a", "1")
@@ -67,7 +65,7 @@ var cases = []testCase{
 		lock := client.MergeFromWithOptions(s, client.MergeFromWithOptimisticLock{})
 		e.must(e.Patch(e.ctx, next.DeepCopy(), lock))
 		e.want("a second Patch", apierrors.IsConflict, e.Patch(e.ctx, next.DeepCopy(), lock))
-		got := e.read("a")
+		got := e.read()
 		e.same("annotations", map[string]string{"k": "v"}, got.Annotations)
 		e.same("the value", "1", string(got.Data["v"]))
 	}},
@@ -87,7 +85,7 @@ var cases = []testCase{
 		s.Finalizers = []string{"kubetest.seedbed.dev/hold"}
 		e.must(e.Create(e.ctx, s))
 		e.must(e.Delete(e.ctx, s.DeepCopy()))
-		got := e.read("a")
+		got := e.read()
 		if got.DeletionTimestamp == nil {
 			e.Error("no time of deletion")
 		}
@@ -129,7 +127,7 @@ var cases = []testCase{
 		}
 		before := list.Items[0].GetResourceVersion()
 		e.must(e.Update(e.ctx, &list.Items[0]))
-		e.same("the version after an update that changes nothing", before, e.read("a").ResourceVersion)
+		e.same("the version after an update that changes nothing", before, e.read().ResourceVersion)
 	}},
 	{"a status that is applied by several", statusApplied},
 	{"a status is not written with the object", func(e *env) {
@@ -146,15 +144,13 @@ var cases = []testCase{
 	{"objects are the caller's own", func(e *env) {
 		s := e.created("a", "1")
 		s.Data["v"][0] = 'x'
-		got := e.read("a")
+		got := e.read()
 		e.same("the value after a change of what was written", "1", string(got.Data["v"]))
 		got.Data["v"][0] = 'x'
-		e.same("the value after a change of what was read", "1", string(e.read("a").Data["v"]))
+		e.same("the value after a change of what was read", "1", string(e.read().Data["v"]))
 	}},
 	{"a call whose context has ended", func(e *env) {
-		ctx, cancel := context.WithCancel(e.ctx)
-		cancel()
-		if err := e.Create(ctx, e.secret("a", "1")); err == nil {
+		if err := e.Create(e.ended, e.secret("a", "1")); err == nil {
 			e.Error("Create succeeds")
 		}
 		e.want("Get", apierrors.IsNotFound, e.Get(e.ctx, client.ObjectKey{Namespace: e.ns, Name: "a"}, &corev1.Secret{}))

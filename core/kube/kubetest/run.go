@@ -14,11 +14,11 @@ import (
 )
 
 // Run runs each case as a subtest, in a namespace of its own whose name begins with
-// prefix. Kube may do everything.
-func Run(t *testing.T, prefix string, k kube.Kube) {
+// prefix. Kube may do everything; ended is a context that has ended.
+func Run(t *testing.T, prefix string, k kube.Kube, ended context.Context) {
 	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			e := &env{T: t, Kube: k, ctx: t.Context(), ns: fmt.Sprintf("%s-%d", prefix, i)}
+			e := &env{T: t, Kube: k, ctx: t.Context(), ended: ended, ns: fmt.Sprintf("%s-%d", prefix, i)}
 			e.must(k.Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns}}))
 			c.run(e)
 		})
@@ -34,8 +34,8 @@ type testCase struct {
 type env struct {
 	*testing.T
 	kube.Kube
-	ctx context.Context
-	ns  string
+	ctx, ended context.Context
+	ns         string
 }
 
 func (e *env) must(err error) {
@@ -76,11 +76,11 @@ func (e *env) created(name, value string) *corev1.Secret {
 	return s
 }
 
-// read returns one as it is stored.
-func (e *env) read(name string) *corev1.Secret {
+// read returns the one that is called a, as it is stored.
+func (e *env) read() *corev1.Secret {
 	e.Helper()
 	s := &corev1.Secret{}
-	e.must(e.Get(e.ctx, client.ObjectKey{Namespace: e.ns, Name: name}, s))
+	e.must(e.Get(e.ctx, client.ObjectKey{Namespace: e.ns, Name: "a"}, s))
 	return s
 }
 

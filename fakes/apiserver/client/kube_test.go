@@ -23,5 +23,7 @@ func (p path) Call(ctx context.Context, req *apiserver.Request) (*apiserver.Resp
 
 // TestKube: the client of the simulator is a kube.Kube as core relies on it.
 func TestKube(t *testing.T) {
-	kubetest.Run(t, "fake", client.New(path{apiserver.New(apiserver.Options{})}, clientscheme.Scheme))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	kubetest.Run(t, "fake", client.New(path{apiserver.New(apiserver.Options{})}, clientscheme.Scheme), ended)
 }
