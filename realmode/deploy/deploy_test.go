@@ -40,7 +40,7 @@ func TestUpToDate(t *testing.T) {
 			t.Errorf("%s is out of date, error %v: go generate ./realmode/deploy", name, err)
 		}
 	}
-	for _, dir := range []string{"cluster", "crds"} {
+	for _, dir := range []string{"cluster", "crds", "node"} {
 		var want struct{ Resources []string }
 		text, err := os.ReadFile(path.Join(dir, "kustomization.yaml"))
 		if err != nil {
@@ -61,10 +61,11 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// TestServersTakeThem: an API server takes all objects of what runs once in a cluster.
+// TestServersTakeThem: an API server takes all objects.
 func TestServersTakeThem(t *testing.T) {
 	c := client.New(apiserver.New(apiserver.Options{RBAC: true, DefaultRoles: true}), clientscheme.Scheme)
 	all := deploy.Cluster()
+	all["agents.yaml"] = deploy.Agents()
 	for _, name := range append([]string{"namespaces.yaml"}, slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(n string) bool { return n == "namespaces.yaml" })...) {
 		for _, o := range all[name] {
 			if err := c.Create(t.Context(), o); err != nil {

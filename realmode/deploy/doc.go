@@ -2,12 +2,14 @@
 //
 //	kubectl apply -k realmode/deploy/crds
 //	kubectl apply -k realmode/deploy/cluster
+//	kubectl apply -k realmode/deploy/node
 //
 // They are made of what the code declares, so that an account may do what its program does
 // and nothing else; go generate writes them, and a test fails when they are out of date.
 //
 //	roles.go      permissions, from the grants of realmode/controller
 //	workloads.go  accounts, Deployments and their Services
+//	node.go       the agents of nodes
 //	webhook.go    which requests API servers ask the webhook about
 //	files.go      which object is in which file
 //

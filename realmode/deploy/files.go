@@ -58,12 +58,16 @@ func Cluster() map[string][]client.Object {
 // Files returns the content of all files that are made, by their names.
 func Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
+	made := map[string][]client.Object{"node/agents.yaml": Agents()}
 	for name, objects := range Cluster() {
+		made["cluster/"+name] = objects
+	}
+	for name, objects := range made {
 		text, err := encode(objects)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		files["cluster/"+name] = text
+		files[name] = text
 	}
 	definitions, err := fs.Glob(v1alpha1.CRDs, "crds/*.yaml")
 	if err != nil {

@@ -35,19 +35,20 @@ const (
 
 // namespaces are those that nobody else makes.
 func namespaces() []client.Object {
-	var all []client.Object
-	for _, n := range [...]struct{ name, level string }{
-		{controller.Namespace, "restricted"},
+	return []client.Object{
+		namespace(controller.Namespace, "restricted"),
 		// The check of KMS plugins is on the network of the node, as API servers are.
-		{controller.EncryptionNamespace, "privileged"},
-		{controller.References, "restricted"},
-	} {
-		all = append(all, &corev1.Namespace{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-			ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": n.level}},
-		})
+		namespace(controller.EncryptionNamespace, "privileged"),
+		namespace(controller.References, "restricted"),
 	}
-	return all
+}
+
+// namespace has Pods of a level of the Pod security standards.
+func namespace(name, level string) client.Object {
+	return &corev1.Namespace{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": level}},
+	}
 }
 
 // workload returns an account, a Deployment with flags, and what keeps one of it running.

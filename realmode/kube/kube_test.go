@@ -23,10 +23,14 @@ func connect(t *testing.T, cfg *rest.Config) *kube.Cluster {
 	return c
 }
 
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 // TestKubeOfASimulatedServer runs the suite through HTTP, without a socket.
 func TestKubeOfASimulatedServer(t *testing.T) {
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
 	kubetest.Run(t, "simulated", connect(t, fakerest.New(apiserver.New(apiserver.Options{})).Config()).Live(), ended)
 }
 
@@ -44,7 +48,5 @@ func TestKubeOfARealServer(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
 	kubetest.Run(t, "real", connect(t, server.Config()).Live(), ended)
 }

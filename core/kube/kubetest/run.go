@@ -14,11 +14,12 @@ import (
 )
 
 // Run runs each case as a subtest, in a namespace of its own whose name begins with
-// prefix. Kube may do everything; ended is a context that has ended.
-func Run(t *testing.T, prefix string, k kube.Kube, ended context.Context) {
+// prefix. Kube may do everything; ended returns a context
+// that has ended.
+func Run(t *testing.T, prefix string, k kube.Kube, ended func() context.Context) {
 	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			e := &env{T: t, Kube: k, ctx: t.Context(), ended: ended, ns: fmt.Sprintf("%s-%d", prefix, i)}
+			e := &env{T: t, Kube: k, ctx: t.Context(), ended: ended(), ns: fmt.Sprintf("%s-%d", prefix, i)}
 			e.must(k.Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns}}))
 			c.run(e)
 		})

@@ -21,9 +21,13 @@ func (p path) Call(ctx context.Context, req *apiserver.Request) (*apiserver.Resp
 	return p.Server.Call(ctx, req)
 }
 
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 // TestKube: the client of the simulator is a kube.Kube as core relies on it.
 func TestKube(t *testing.T) {
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
 	kubetest.Run(t, "fake", client.New(path{apiserver.New(apiserver.Options{})}, clientscheme.Scheme), ended)
 }
