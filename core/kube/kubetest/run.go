@@ -14,8 +14,7 @@ import (
 )
 
 // Run runs each case as a subtest, in a namespace of its own whose name begins with
-// prefix. Kube may do everything; ended returns a context
-// that has ended.
+// prefix. Kube may do everything; ended returns a context that has ended.
 func Run(t *testing.T, prefix string, k kube.Kube, ended func() context.Context) {
 	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
