@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seedbed-sim/seedbed/core/encryption/sidecar"
+	"github.com/seedbed-sim/seedbed/realmode/daemon"
+	"github.com/seedbed-sim/seedbed/realmode/kms"
+)
+
+// options are the flags of the plugin itself.
+type options struct {
+	config   string
+	socket   string
+	provider string
+	keyFile  string
+	listen   string
+
+	probeInterval, callTimeout, drainTimeout time.Duration
+
+	takeOver, sharedDirectory, lockedMemory bool
+
+	logFormat string
+	path      string // of the socket
+}
+
+const about = `A KMS v2 plugin for kube-apiserver.
+
+It listens on a unix socket that only its own user and root may use, and encrypts with
+the newest version of a key. Everything that older versions have encrypted stays
+readable. The key is kept by a provider:
+
+  local   in a file, which 'seedbed-kms init' makes and 'seedbed-kms rotate' adds
+          versions to; the file must be open to nobody else
+
+The key is tried at the start and every --probe-interval: an encryption and a decryption
+of random bytes. That is also when a new version is noticed, or at once on SIGHUP. What
+was found is what Status, /readyz and the metrics tell. If the key does not work at the
+start the plugin ends with the reason.
+
+On SIGTERM it takes no more connections, answers the calls that there are and removes
+its socket. To replace a running plugin without a gap start the new one with
+--take-over: the socket changes hands in one step, and the old one ends by itself once
+its calls are answered. A socket that a plugin has left behind when it was killed is
+replaced; one on which somebody answers never is without --take-over.
+
+Every flag may also be a field of the file --config; flags win. In a container that was
+made for a key of an encryption policy, the environment says what is not set.
+
+Exit codes: 0 it was told to stop, or another has taken over; 1 it could not start or go
+on; 2 bad flags.`
+
+const example = `  # A key, a plugin, and what an API server is told:
+  seedbed-kms init --key-file /etc/kms/key.json
+  seedbed-kms --key-file /etc/kms/key.json --socket unix:///run/kms/kms.sock
+
+  # A new version, which a running plugin uses within --probe-interval:
+  seedbed-kms rotate --key-file /etc/kms/key.json
+
+  # The same on several nodes: bring the file to all of them after the first step, and
+  # again after the second.
+  seedbed-kms rotate --stage --key-file /etc/kms/key.json
+  seedbed-kms activate --key-file /etc/kms/key.json`
+
+func command(log io.Writer) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use: "seedbed-kms", Short: "A KMS v2 plugin for kube-apiserver", Long: about, Example: example, Args: daemon.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.config != "" {
+				if err := daemon.Configure(cmd.Flags(), o.config); err != nil {
+					return err
+				}
+			}
+			logger, err := daemon.Logger(o.logFormat, log)
+			if err != nil {
+				return err
+			}
+			if err := o.finish(); err != nil {
+				return daemon.Usage(err)
+			}
+			return o.run(cmd.Context(), logger)
+		},
+	}
+	o.define(cmd.Flags())
+	cmd.AddCommand(keyCommands()...)
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	return cmd
+}
+
+// define defines the flags.
+func (o *options) define(f *pflag.FlagSet) {
+	f.StringVar(&o.config, "config", "", "YAML file with a field for each flag that is not given")
+	f.StringVar(&o.socket, "socket", os.Getenv(sidecar.EnvSocket), "where to listen, such as unix:///run/kms/kms.sock (default $"+sidecar.EnvSocket+")")
+	f.StringVar(&o.provider, "provider", "local", "who keeps the key: "+strings.Join(providers, " or "))
+	f.StringVar(&o.keyFile, "key-file", "", "file of the provider local")
+	f.StringVar(&o.listen, "listen", listenDefault(), "loopback address of /healthz, /readyz and /metrics; port 0 for any; empty for none")
+	f.DurationVar(&o.probeInterval, "probe-interval", kms.DefaultProbeInterval, "how often the key is tried, and a new version looked for")
+	f.DurationVar(&o.callTimeout, "call-timeout", kms.DefaultCallTimeout, "how long a call may take; less than the timeout that API servers are told")
+	f.DurationVar(&o.drainTimeout, "drain-timeout", kms.DefaultDrainTimeout, "how long calls may go on at the end")
+	f.BoolVar(&o.takeOver, "take-over", false, "take the socket from a plugin that answers on it, which ends then")
+	f.BoolVar(&o.sharedDirectory, "shared-directory", false, "accept a directory for the socket in which others may write, such as an emptyDir of a Pod")
+	f.BoolVar(&o.lockedMemory, "require-locked-memory", false, "do not start if memory cannot be kept from swap and core dumps")
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+}
+
+// listenDefault is a port of one's own where containers share the network of a node.
+func listenDefault() string {
+	if port := os.Getenv(sidecar.EnvMetricsPort); port != "" {
+		return "127.0.0.1:" + port
+	}
+	return "127.0.0.1:8091"
+}
+
+var providers = []string{local}
+
+// Providers.
+const local = "local"
+
+// finish checks the flags.
+func (o *options) finish() error {
+	if o.socket == "" {
+		return errors.New("--socket is missing: set it to where API servers look for the plugin, such as unix:///run/kms/kms.sock")
+	}
+	var err error
+	if o.path, err = kms.SocketPath(o.socket); err != nil {
+		return fmt.Errorf("--socket: %w", err)
+	}
+	if o.listen != "" {
+		if err := daemon.Loopback(o.listen); err != nil {
+			return fmt.Errorf("--listen: %w", err)
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"probe-interval", o.probeInterval}, {"call-timeout", o.callTimeout}, {"drain-timeout", o.drainTimeout}} {
+		if d.value <= 0 {
+			return fmt.Errorf("--%s is %v: set it to more than nothing, such as 10s", d.name, d.value)
+		}
+	}
+	return o.finishProvider()
+}
+
+func (o *options) finishProvider() error {
+	switch o.provider {
+	case local:
+		if o.keyFile == "" {
+			return errors.New("--key-file is missing: set it to a file that seedbed-kms init has made")
+		}
+		return nil
+	default:
+		return fmt.Errorf("--provider is %q: set it to %s", o.provider, strings.Join(providers, " or "))
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/seedbed-sim/seedbed/realmode/clock"
+	"github.com/seedbed-sim/seedbed/realmode/daemon"
+	"github.com/seedbed-sim/seedbed/realmode/kms"
+	"github.com/seedbed-sim/seedbed/realmode/kms/localkey"
+	"github.com/seedbed-sim/seedbed/realmode/kms/memory"
+)
+
+// run is the plugin, from its start until ctx ends.
+func (o *options) run(ctx context.Context, log logr.Logger) error {
+	// What this process makes is for nobody else, whatever the caller's mask is.
+	syscall.Umask(0o077)
+	if err := o.protect(log); err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	provider, err := o.newProvider()
+	if err != nil {
+		return err
+	}
+	server, err := kms.Start(ctx, kms.Config{
+		Path: o.path, TakeOver: o.takeOver, SharedDirectory: o.sharedDirectory, Provider: provider,
+		ProbeInterval: o.probeInterval, CallTimeout: o.callTimeout, DrainTimeout: o.drainTimeout,
+		Clock: clock.New(), Log: log, Registerer: registry,
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // it was told to stop
+		}
+		return daemon.Usage(fmt.Errorf("%s: %w", o.named(), err))
+	}
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	defer signal.Stop(hangUps)
+	go func() {
+		for {
+			select {
+			case <-hangUps:
+				server.Look()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	end, err := o.serve(ctx, server, registry, log)
+	if err != nil {
+		stopped, cancel := context.WithCancel(ctx)
+		cancel()
+		return errors.Join(err, server.Run(stopped))
+	}
+	defer end()
+	if err := server.Run(ctx); err != nil {
+		return err
+	}
+	log.Info("Has stopped, as it was told to")
+	return nil
+}
+
+// named names the flag that an error is about.
+func (o *options) named() string {
+	return "--provider " + o.provider
+}
+
+func (o *options) newProvider() (kms.Provider, error) {
+	return localkey.New(o.keyFile), nil
+}
+
+// protect keeps memory from where it does not belong.
+func (o *options) protect(log logr.Logger) error {
+	err := memory.Protect()
+	switch {
+	case err == nil:
+		log.Info("Memory is locked, and kept from core dumps")
+	case o.lockedMemory:
+		return daemon.Usage(fmt.Errorf("--require-locked-memory: %w", err))
+	default:
+		log.Info("Memory is not protected in full: keys may get into a swap file", "reason", err.Error())
+	}
+	return nil
+}
+
+// portWait is how long a plugin that is taken over may keep its port.
+const portWait = 20 * time.Second
+
+// serve serves the endpoints until end is called.
+func (o *options) serve(ctx context.Context, server *kms.Server, registry *prometheus.Registry, log logr.Logger) (end func(), err error) {
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "seedbed_kms_healthy", Help: "Whether the key works and the socket is there.",
+	}, func() float64 {
+		if server.Ready() != nil {
+			return 0
+		}
+		return 1
+	}))
+	if o.listen == "" {
+		return func() {}, nil
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	for began := time.Now(); o.takeOver && errors.Is(err, syscall.EADDRINUSE) && time.Since(began) < portWait; {
+		if err := clock.New().Sleep(ctx, 100*time.Millisecond); err != nil {
+			return func() {}, nil // it was told to stop
+		}
+		listener, err = net.Listen("tcp", o.listen)
+	}
+	if err != nil {
+		return nil, daemon.Usage(fmt.Errorf("--listen: %w", err))
+	}
+	endpoints := &daemon.Endpoints{Ready: server.Ready, Metrics: metricsOf(registry)}
+	return endpoints.Serve(listener, log), nil
+}
+
+func metricsOf(registry *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}

@@ -1,0 +1,2 @@
+// Package kms is a KMS v2 plugin.
+package kms
