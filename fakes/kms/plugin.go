@@ -158,12 +158,17 @@ func (p *Plugin) encrypt(b Behaviour, keyID string, data []byte) (*service.Encry
 	if err != nil {
 		return nil, fmt.Errorf("kms plugin: encrypt: %w", err)
 	}
+	if len(sealed) > CiphertextMax {
+		return nil, errTooLarge // a plugin knows what API servers take
+	}
 	r := &service.EncryptResponse{Ciphertext: sealed, KeyID: keyID, Annotations: map[string][]byte{annotation: []byte("1")}}
 	if b.Encrypted != nil {
 		b.Encrypted(r)
 	}
 	return r, nil
 }
+
+var errTooLarge = errors.New("kms plugin: encrypt: the text is too large")
 
 // annotation is what Decrypt wants back of what Encrypt gave.
 const annotation = "version.kms.example.com"
