@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/seedbed-sim/seedbed/core/encryption/sidecar"
 	"github.com/seedbed-sim/seedbed/realmode/daemon"
 	"github.com/seedbed-sim/seedbed/realmode/kms"
+	"github.com/seedbed-sim/seedbed/realmode/kms/vault"
 )
 
 // options are the flags of the plugin itself.
@@ -26,11 +26,23 @@ type options struct {
 
 	probeInterval, callTimeout, drainTimeout time.Duration
 
+	vault vault.Config
+
 	takeOver, sharedDirectory, lockedMemory bool
 
 	logFormat string
 	path      string // of the socket
 }
+
+// What the package sidecar tells the plugin of a key by its environment. (To import it
+// would bring all of a client of Kubernetes into this program.)
+const (
+	envSocket      = "KMS_PLUGIN_SOCKET"
+	envEndpoint    = "KMS_PLUGIN_ENDPOINT"
+	envKeyPath     = "KMS_PLUGIN_KEY_PATH"
+	envNamespace   = "KMS_PLUGIN_NAMESPACE"
+	envMetricsPort = "KMS_PLUGIN_METRICS_PORT"
+)
 
 const about = `A KMS v2 plugin for kube-apiserver.
 
@@ -40,6 +52,9 @@ readable. The key is kept by a provider:
 
   local   in a file, which 'seedbed-kms init' makes and 'seedbed-kms rotate' adds
           versions to; the file must be open to nobody else
+  vault   in the transit engine of a HashiCorp Vault; rotate it there. The token comes
+          from a file that somebody else keeps fresh, or from an AppRole login, and is
+          renewed at half of its life. A file that changes is read again
 
 The key is tried at the start and every --probe-interval: an encryption and a decryption
 of random bytes. That is also when a new version is noticed, or at once on SIGHUP. What
@@ -99,9 +114,18 @@ func command(log io.Writer) *cobra.Command {
 // define defines the flags.
 func (o *options) define(f *pflag.FlagSet) {
 	f.StringVar(&o.config, "config", "", "YAML file with a field for each flag that is not given")
-	f.StringVar(&o.socket, "socket", os.Getenv(sidecar.EnvSocket), "where to listen, such as unix:///run/kms/kms.sock (default $"+sidecar.EnvSocket+")")
+	f.StringVar(&o.socket, "socket", os.Getenv(envSocket), "where to listen, such as unix:///run/kms/kms.sock (default $"+envSocket+")")
 	f.StringVar(&o.provider, "provider", "local", "who keeps the key: "+strings.Join(providers, " or "))
 	f.StringVar(&o.keyFile, "key-file", "", "file of the provider local")
+	f.StringVar(&o.vault.Address, "vault-address", os.Getenv(envEndpoint), "https URL of the Vault; http only on loopback (default $"+envEndpoint+")")
+	f.StringVar(&o.vault.Namespace, "vault-namespace", os.Getenv(envNamespace), "namespace of the key and of the login (default $"+envNamespace+")")
+	f.StringVar(&o.vault.Key, "vault-key", os.Getenv(envKeyPath), "mount and name of the key, such as transit/etcd (default $"+envKeyPath+")")
+	f.StringVar(&o.vault.CAFile, "vault-ca-file", "", "PEM certificates that the Vault's must chain to (default: those of the system)")
+	f.StringVar(&o.vault.ServerName, "vault-tls-server-name", "", "name that its certificate is for (default: the host of the address)")
+	f.StringVar(&o.vault.TokenFile, "vault-token-file", "", "file with a token")
+	f.StringVar(&o.vault.RoleIDFile, "vault-role-id-file", "", "file with the role id of an AppRole, instead of a token")
+	f.StringVar(&o.vault.SecretIDFile, "vault-secret-id-file", "", "file with its secret id")
+	f.StringVar(&o.vault.AuthPath, "vault-auth-path", vault.DefaultAuthPath, "where AppRole is mounted")
 	f.StringVar(&o.listen, "listen", listenDefault(), "loopback address of /healthz, /readyz and /metrics; port 0 for any; empty for none")
 	f.DurationVar(&o.probeInterval, "probe-interval", kms.DefaultProbeInterval, "how often the key is tried, and a new version looked for")
 	f.DurationVar(&o.callTimeout, "call-timeout", kms.DefaultCallTimeout, "how long a call may take; less than the timeout that API servers are told")
@@ -114,16 +138,19 @@ func (o *options) define(f *pflag.FlagSet) {
 
 // listenDefault is a port of one's own where containers share the network of a node.
 func listenDefault() string {
-	if port := os.Getenv(sidecar.EnvMetricsPort); port != "" {
+	if port := os.Getenv(envMetricsPort); port != "" {
 		return "127.0.0.1:" + port
 	}
 	return "127.0.0.1:8091"
 }
 
-var providers = []string{local}
-
 // Providers.
-const local = "local"
+const (
+	local    = "local"
+	ofAVault = "vault"
+)
+
+var providers = []string{local, ofAVault}
 
 // finish checks the flags.
 func (o *options) finish() error {
@@ -155,6 +182,11 @@ func (o *options) finishProvider() error {
 	case local:
 		if o.keyFile == "" {
 			return errors.New("--key-file is missing: set it to a file that seedbed-kms init has made")
+		}
+		return nil
+	case ofAVault:
+		if o.vault.Address == "" || o.vault.Key == "" {
+			return errors.New("--vault-address or --vault-key is missing: set them to such as https://vault.example.com:8200 and transit/etcd")
 		}
 		return nil
 	default:

@@ -21,6 +21,7 @@ import (
 	"github.com/seedbed-sim/seedbed/realmode/kms"
 	"github.com/seedbed-sim/seedbed/realmode/kms/localkey"
 	"github.com/seedbed-sim/seedbed/realmode/kms/memory"
+	"github.com/seedbed-sim/seedbed/realmode/kms/vault"
 )
 
 // run is the plugin, from its start until ctx ends.
@@ -32,7 +33,7 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	provider, err := o.newProvider()
+	provider, err := o.newProvider(registry)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 		if ctx.Err() != nil {
 			return nil // it was told to stop
 		}
-		return daemon.Usage(fmt.Errorf("%s: %w", o.named(), err))
+		return daemon.Usage(fmt.Errorf("--provider %s: %w", o.provider, err))
 	}
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP)
@@ -74,13 +75,23 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 	return nil
 }
 
-// named names the flag that an error is about.
-func (o *options) named() string {
-	return "--provider " + o.provider
-}
-
-func (o *options) newProvider() (kms.Provider, error) {
-	return localkey.New(o.keyFile), nil
+// newProvider returns the provider that the flags ask for, which may count requests.
+func (o *options) newProvider(registry *prometheus.Registry) (kms.Provider, error) {
+	if o.provider == local {
+		return localkey.New(o.keyFile), nil
+	}
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "seedbed_kms_vault_requests_total", Help: "Requests to the Vault, by operation and the status of the answer.",
+	}, []string{"operation", "status"})
+	registry.MustRegister(requests)
+	cfg := o.vault
+	cfg.Clock = clock.New()
+	cfg.Count = func(operation, status string) { requests.WithLabelValues(operation, status).Inc() }
+	p, err := vault.New(cfg)
+	if err != nil {
+		return nil, daemon.Usage(fmt.Errorf("--provider vault: %w", err))
+	}
+	return p, nil
 }
 
 // protect keeps memory from where it does not belong.

@@ -5,11 +5,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/kms/pkg/service"
-
-	"github.com/seedbed-sim/seedbed/core/encryption/kmscheck"
 )
 
-// Limits of requests, in bytes. Those of what was sealed are an API server's own.
+// Limits that an API server holds a plugin to, in bytes; those of the package kmscheck,
+// which would bring all of a client of Kubernetes into this program.
+const (
+	KeyIDMax       = 1024
+	CiphertextMax  = 1024
+	AnnotationsMax = 32 << 10 // names and values together
+)
+
+// Limits of our own, in bytes.
 const (
 	// PlaintextMax leaves room in a ciphertext for what sealing adds. API servers send
 	// 32 bytes.
@@ -19,7 +25,7 @@ const (
 	UIDMax = 1024
 
 	// messageMax is that of a whole request: the annotations, and the rest.
-	messageMax = kmscheck.AnnotationsMax + 8<<10
+	messageMax = AnnotationsMax + 8<<10
 )
 
 func checkUID(uid string) error {
@@ -37,15 +43,15 @@ func checkText(text []byte) error {
 }
 
 func checkKeyID(id string) error {
-	if n := len(id); n == 0 || n > kmscheck.KeyIDMax {
-		return fmt.Errorf("the key id has %d bytes, and 1 to %d are allowed", n, kmscheck.KeyIDMax)
+	if n := len(id); n == 0 || n > KeyIDMax {
+		return fmt.Errorf("the key id has %d bytes, and 1 to %d are allowed", n, KeyIDMax)
 	}
 	return nil
 }
 
 func checkCiphertext(ciphertext []byte) error {
-	if n := len(ciphertext); n == 0 || n > kmscheck.CiphertextMax {
-		return fmt.Errorf("the ciphertext has %d bytes, and 1 to %d are allowed", n, kmscheck.CiphertextMax)
+	if n := len(ciphertext); n == 0 || n > CiphertextMax {
+		return fmt.Errorf("the ciphertext has %d bytes, and 1 to %d are allowed", n, CiphertextMax)
 	}
 	return nil
 }
@@ -66,8 +72,8 @@ func checkOpen(uid string, r *service.DecryptRequest) error {
 		}
 		size += len(name) + len(value)
 	}
-	if size > kmscheck.AnnotationsMax {
-		return fmt.Errorf("the annotations have %d bytes, and %d are allowed", size, kmscheck.AnnotationsMax)
+	if size > AnnotationsMax {
+		return fmt.Errorf("the annotations have %d bytes, and %d are allowed", size, AnnotationsMax)
 	}
 	return checkCiphertext(r.Ciphertext)
 }
