@@ -46,7 +46,7 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 		if ctx.Err() != nil {
 			return nil // it was told to stop
 		}
-		return daemon.Usage(fmt.Errorf("--provider %s: %w", o.provider, err))
+		return err
 	}
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP)
