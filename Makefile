@@ -36,11 +36,11 @@ test: $(tools)/gotestsum ## Run all tests
 # The programs are built once, into the user's cache folder.
 test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, which the first time is built (10 minutes on two cores)
 	$(GO) run ./realmode/testenv/cmd/testenv build
-	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/... ./realmode/home ./cmd/seedbed-home
+	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/... ./realmode/home ./cmd/seedbed-home ./cmd/seedbed-kms
 	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) -run '^Test(Kubectl|Requests|ClusterExploreOnARealServer)$$' ./cmd/seedbed
 
-planted: ## Plant the bugs that take minutes to catch, in the cloak, encryption and its stand-ins
-	SEEDBED_SEEDS=1 $(GO) test -count=1 -timeout 60m -run PlantedBugs -v ./core/cloak ./core/encryption ./scenarios/cloak ./scenarios/encryption
+planted: ## Plant the bugs that take minutes to catch, in the cloak, encryption, its plugin and its stand-ins
+	SEEDBED_SEEDS=1 $(GO) test -count=1 -timeout 60m -run PlantedBugs -v ./core/cloak ./core/encryption ./realmode/kms ./scenarios/cloak ./scenarios/encryption
 	cd fakes/apiserver/encryption/conformance && $(GO) test -count=1 -timeout 30m ./...
 	cd fakes/nri/conformance && $(GO) test -count=1 ./...
 

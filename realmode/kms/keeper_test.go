@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 	"k8s.io/kms/pkg/service"
 
+	coreclock "github.com/seedbed-sim/seedbed/core/clock"
 	"github.com/seedbed-sim/seedbed/core/encryption/kmscheck"
+	"github.com/seedbed-sim/seedbed/realmode/clock"
 	"github.com/seedbed-sim/seedbed/realmode/kms"
 )
 
@@ -144,6 +147,34 @@ func TestWhatLooksWrong(t *testing.T) {
 	m.said("bytes, and 1 to 1024 are allowed")
 	p.set(func() { p.id = "v1" })
 	m.said("v1 ok")
+}
+
+// later is a clock that can be ahead of the real one.
+type later struct {
+	coreclock.Clock
+	by atomic.Int64
+}
+
+func (c *later) Monotonic() time.Duration { return c.Clock.Monotonic() + time.Duration(c.by.Load()) }
+
+// TestAKeyThatWasNotTriedForLong is not said to be well.
+func TestAKeyThatWasNotTriedForLong(t *testing.T) {
+	m, _ := newScripted(t)
+	m.Stop()
+	c := &later{Clock: clock.New()}
+	cfg := m.config()
+	cfg.Clock = c
+	server, err := kms.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.run(server)
+	for by, want := range map[time.Duration]string{3 * time.Hour: "ok", 4 * time.Hour: "the key was not tried for too long: the last time was 4h0m0s ago"} {
+		c.by.Store(int64(by))
+		if s, err := m.client.Status(t.Context()); err != nil || s.Healthz != want {
+			t.Errorf("after %v: %+v, %v, want %q", by, s, err, want)
+		}
+	}
 }
 
 // TestLimits: they are those of API servers, and what is over them reaches no provider.

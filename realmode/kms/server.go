@@ -169,7 +169,8 @@ func (s *Server) watch(ctx context.Context) error {
 func (s *Server) drain() error {
 	err := s.socket.remove()
 	done := s.cfg.Clock.NewGroup(context.Background())
-	ctx, cancel := s.cfg.Clock.WithTimeout(context.Background(), s.cfg.DrainTimeout)
+	patience := s.cfg.DrainTimeout
+	ctx, cancel := s.cfg.Clock.WithTimeout(context.Background(), patience)
 	defer cancel()
 	done.Go("drain", func(context.Context) {
 		defer cancel()
@@ -177,7 +178,7 @@ func (s *Server) drain() error {
 	})
 	<-ctx.Done()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		s.cfg.Log.Info("Calls are not at their end and are cut off", "after", s.cfg.DrainTimeout)
+		s.cfg.Log.Info("Calls are not at their end and are cut off", "after", patience)
 		s.grpc.Stop()
 	}
 	done.Wait()

@@ -190,10 +190,10 @@ func vacant(path string, takeOver bool) error {
 	switch {
 	case err == nil:
 		_ = conn.Close() // nothing was sent
-		if takeOver {
-			return nil
+		if !takeOver {
+			return fmt.Errorf("%s: %w: stop that one, or say --take-over", path, ErrOccupied)
 		}
-		return fmt.Errorf("%s: %w: stop that one, or say --take-over", path, ErrOccupied)
+		return nil
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return nil // the process has died
 	default:

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/realmode/kms/protected"
@@ -81,7 +82,6 @@ func (f *file) validate() error {
 	if len(f.Keys) == 0 {
 		return errors.New("there is no key in it")
 	}
-	seen := map[string]bool{}
 	for i, k := range f.Keys {
 		switch {
 		case k.Version != i+1:
@@ -90,16 +90,18 @@ func (f *file) validate() error {
 			return fmt.Errorf("the key of version %d has %d bytes instead of %d", k.Version, len(k.Key), keySize)
 		case bytes.Count(k.Key, k.Key[:1]) == keySize:
 			return fmt.Errorf("the key of version %d is one byte over and over", k.Version)
-		case seen[string(k.Key)]:
+		case slices.ContainsFunc(f.Keys[:i], k.same):
 			return fmt.Errorf("the key of version %d was that of an earlier version", k.Version)
 		}
-		seen[string(k.Key)] = true
 	}
 	if f.Primary < 1 || f.Primary > len(f.Keys) {
 		return fmt.Errorf("its primary version %d is not in it", f.Primary)
 	}
 	return nil
 }
+
+// same reports whether another version has the same key.
+func (k *key) same(other key) bool { return bytes.Equal(k.Key, other.Key) }
 
 // wipe forgets the keys.
 func (f *file) wipe() {

@@ -179,6 +179,7 @@ func TestATokenIsReplaced(t *testing.T) {
 	id := p.works(v)
 	p.file("token", p.vault.NewToken(time.Hour, paths...))
 	p.works(v)
+	p.asked("auth/token/lookup-self", 2) // without waiting until the old one is refused
 	p.vault.Revoke(old)
 	p.works(v)
 	p.asked("auth/token/lookup-self", 2)
