@@ -13,6 +13,7 @@ import (
 
 	"github.com/seedbed-sim/seedbed/realmode/daemon"
 	"github.com/seedbed-sim/seedbed/realmode/kms"
+	"github.com/seedbed-sim/seedbed/realmode/kms/hsm"
 	"github.com/seedbed-sim/seedbed/realmode/kms/vault"
 )
 
@@ -27,6 +28,7 @@ type options struct {
 	probeInterval, callTimeout, drainTimeout time.Duration
 
 	vault vault.Config
+	hsm   hsm.Config
 
 	takeOver, sharedDirectory, lockedMemory bool
 
@@ -55,6 +57,7 @@ readable. The key is kept by a provider:
   vault   in the transit engine of a HashiCorp Vault; rotate it there. The token comes
           from a file that somebody else keeps fresh, or from an AppRole login, and is
           renewed at half of its life. A file that changes is read again
+  pkcs11  in a PKCS#11 token, where 'seedbed-kms pkcs11-rotate' makes versions
 
 The key is tried at the start and every --probe-interval: an encryption and a decryption
 of random bytes. That is also when a new version is noticed, or at once on SIGHUP. What
@@ -73,7 +76,7 @@ made for a key of an encryption policy, the environment says what is not set.
 Exit codes: 0 it was told to stop, or another has taken over; 1 it could not start or go
 on; 2 bad flags.`
 
-const example = `  # A key, a plugin, and what an API server is told:
+const example = `  # A key, and a plugin; the socket is what an API server is told:
   seedbed-kms init --key-file /etc/kms/key.json
   seedbed-kms --key-file /etc/kms/key.json --socket unix:///run/kms/kms.sock
 
@@ -126,6 +129,7 @@ func (o *options) define(f *pflag.FlagSet) {
 	f.StringVar(&o.vault.RoleIDFile, "vault-role-id-file", "", "file with the role id of an AppRole, instead of a token")
 	f.StringVar(&o.vault.SecretIDFile, "vault-secret-id-file", "", "file with its secret id")
 	f.StringVar(&o.vault.AuthPath, "vault-auth-path", vault.DefaultAuthPath, "where AppRole is mounted")
+	defineHSM(f, &o.hsm)
 	f.StringVar(&o.listen, "listen", listenDefault(), "loopback address of /healthz, /readyz and /metrics; port 0 for any; empty for none")
 	f.DurationVar(&o.probeInterval, "probe-interval", kms.DefaultProbeInterval, "how often the key is tried, and a new version looked for")
 	f.DurationVar(&o.callTimeout, "call-timeout", kms.DefaultCallTimeout, "how long a call may take; less than the timeout that API servers are told")
@@ -148,9 +152,18 @@ func listenDefault() string {
 const (
 	local    = "local"
 	ofAVault = "vault"
+	inAToken = "pkcs11"
 )
 
-var providers = []string{local, ofAVault}
+var providers = []string{local, ofAVault, inAToken}
+
+// defineHSM defines the flags of the provider pkcs11.
+func defineHSM(f *pflag.FlagSet, cfg *hsm.Config) {
+	f.StringVar(&cfg.Module, "pkcs11-module", "", "library of the token's maker, which is loaded into this process")
+	f.StringVar(&cfg.Token, "pkcs11-token", "", "label of the token")
+	f.StringVar(&cfg.Key, "pkcs11-key", "", "label of the key")
+	f.StringVar(&cfg.PINFile, "pkcs11-pin-file", "", "file with the PIN of the token's user")
+}
 
 // finish checks the flags.
 func (o *options) finish() error {
@@ -189,6 +202,8 @@ func (o *options) finishProvider() error {
 			return errors.New("--vault-address or --vault-key is missing: set them to such as https://vault.example.com:8200 and transit/etcd")
 		}
 		return nil
+	case inAToken:
+		return nil // its own configuration says what is missing
 	default:
 		return fmt.Errorf("--provider is %q: set it to %s", o.provider, strings.Join(providers, " or "))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seedbed-sim/seedbed/realmode/daemon"
+	"github.com/seedbed-sim/seedbed/realmode/kms/hsm"
 	"github.com/seedbed-sim/seedbed/realmode/kms/localkey"
 	"github.com/seedbed-sim/seedbed/realmode/kms/memory"
 )
@@ -36,7 +37,29 @@ was encrypted before stays readable: no version is ever removed.`,
 			func(_ *cobra.Command, file string) (string, error) { return changer.Activate(file) }),
 		keyCommand("show", "Print the ids of the versions in a key file",
 			"Print the ids of the versions in a key file, when they were made, and which one\nencrypts. Keys are not printed.", show),
+		tokenCommand(),
 	}
+}
+
+// tokenCommand is the one about keys in tokens.
+func tokenCommand() *cobra.Command {
+	cfg := hsm.Config{}
+	cmd := &cobra.Command{
+		Use: "pkcs11-rotate", Short: "Make a version of a key in a PKCS#11 token and print its id",
+		Long: "Make a version of a key in a PKCS#11 token, the first one if there is none, and print\nits id. It is made in the token, and cannot be taken out. It encrypts from now on.",
+		Args: daemon.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = memory.Protect() // as far as it can be had: a command is over in an instant
+			id, err := hsm.Rotate(cmd.Context(), cfg)
+			if err != nil {
+				return daemon.Usage(err)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), id)
+			return nil
+		},
+	}
+	defineHSM(cmd.Flags(), &cfg)
+	return cmd
 }
 
 func keyCommand(name, short, long string, do func(cmd *cobra.Command, file string) (string, error)) *cobra.Command {

@@ -19,6 +19,7 @@ import (
 	"github.com/seedbed-sim/seedbed/realmode/clock"
 	"github.com/seedbed-sim/seedbed/realmode/daemon"
 	"github.com/seedbed-sim/seedbed/realmode/kms"
+	"github.com/seedbed-sim/seedbed/realmode/kms/hsm"
 	"github.com/seedbed-sim/seedbed/realmode/kms/localkey"
 	"github.com/seedbed-sim/seedbed/realmode/kms/memory"
 	"github.com/seedbed-sim/seedbed/realmode/kms/vault"
@@ -76,10 +77,22 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 }
 
 // newProvider returns the provider that the flags ask for, which may count requests.
-func (o *options) newProvider(registry *prometheus.Registry) (kms.Provider, error) {
-	if o.provider == local {
-		return localkey.New(o.keyFile), nil
+func (o *options) newProvider(registry *prometheus.Registry) (p kms.Provider, err error) {
+	switch o.provider {
+	case ofAVault:
+		p, err = vault.New(o.vaultConfig(registry))
+	case inAToken:
+		p, err = hsm.New(o.hsm)
+	default:
+		p = localkey.New(o.keyFile)
 	}
+	if err != nil {
+		return nil, daemon.Usage(fmt.Errorf("--provider %s: %w", o.provider, err))
+	}
+	return p, nil
+}
+
+func (o *options) vaultConfig(registry *prometheus.Registry) vault.Config {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "seedbed_kms_vault_requests_total", Help: "Requests to the Vault, by operation and the status of the answer.",
 	}, []string{"operation", "status"})
@@ -87,11 +100,7 @@ func (o *options) newProvider(registry *prometheus.Registry) (kms.Provider, erro
 	cfg := o.vault
 	cfg.Clock = clock.New()
 	cfg.Count = func(operation, status string) { requests.WithLabelValues(operation, status).Inc() }
-	p, err := vault.New(cfg)
-	if err != nil {
-		return nil, daemon.Usage(fmt.Errorf("--provider vault: %w", err))
-	}
-	return p, nil
+	return cfg
 }
 
 // protect keeps memory from where it does not belong.

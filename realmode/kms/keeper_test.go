@@ -169,9 +169,9 @@ func TestAKeyThatWasNotTriedForLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.run(server)
-	for by, want := range map[time.Duration]string{3 * time.Hour: "ok", 4 * time.Hour: "the key was not tried for too long: the last time was 4h0m0s ago"} {
+	for by, want := range map[time.Duration]string{3 * time.Hour: "ok", 4 * time.Hour: "the key was not tried for too long: the last time was 4h0m"} {
 		c.by.Store(int64(by))
-		if s, err := m.client.Status(t.Context()); err != nil || s.Healthz != want {
+		if s, err := m.client.Status(t.Context()); err != nil || !strings.HasPrefix(s.Healthz, want) {
 			t.Errorf("after %v: %+v, %v, want %q", by, s, err, want)
 		}
 	}

@@ -3,6 +3,7 @@ package kms_test
 import (
 	"context"
 	"crypto/rand"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -19,6 +20,22 @@ import (
 	"github.com/seedbed-sim/seedbed/realmode/kms"
 	"github.com/seedbed-sim/seedbed/realmode/kms/localkey"
 )
+
+// processDir is a directory for what lasts as long as the process of the tests.
+var processDir string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "seedbed-kms")
+	if err != nil {
+		panic(err)
+	}
+	processDir = dir
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
 
 // machine is one with a server on a real socket, whose client is the API servers' own.
 type machine struct {
