@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -55,17 +56,17 @@ resources:
 	if g.admin, err = client.New(server.Config(), client.Options{}); err != nil {
 		p.Fatal(err)
 	}
-	http, err := rest.HTTPClientFor(server.Config())
+	web, err := rest.HTTPClientFor(server.Config())
 	if err != nil {
 		p.Fatal(err)
 	}
 	g.ready = func() bool {
-		resp, err := http.Get(server.URL().String() + "/readyz")
+		resp, err := web.Get(server.URL().String() + "/readyz")
 		if err != nil {
 			return false
 		}
 		defer resp.Body.Close()
-		return resp.StatusCode == 200
+		return resp.StatusCode == http.StatusOK
 	}
 	return g
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stdout, os.Stderr) })
+	os.Exit(daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stdout, os.Stderr) }))
 }
 
 // place is a key file, a socket, and an API server's client of whoever listens there.

@@ -269,7 +269,11 @@ func TestAnOccupiedSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	before, err := os.Lstat(p.socket)
 	if err != nil {
 		t.Fatal(err)

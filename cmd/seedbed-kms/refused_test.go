@@ -101,7 +101,11 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer busy.Close()
+	t.Cleanup(func() {
+		if err := busy.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	vault := fakevault.New(fakevault.Config{Clock: clock.New(), Entropy: rand.Reader})
 	vault.CreateKey("etcd", false)
 	server := httptest.NewTLSServer(vault)

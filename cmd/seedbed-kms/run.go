@@ -135,7 +135,7 @@ func (o *options) serve(ctx context.Context, server *kms.Server, registry *prome
 	}
 	listener, err := net.Listen("tcp", o.listen)
 	for began := time.Now(); o.takeOver && errors.Is(err, syscall.EADDRINUSE) && time.Since(began) < portWait; {
-		if err := clock.New().Sleep(ctx, 100*time.Millisecond); err != nil {
+		if clock.New().Sleep(ctx, 100*time.Millisecond) != nil {
 			return func() {}, nil // it was told to stop
 		}
 		listener, err = net.Listen("tcp", o.listen)

@@ -31,7 +31,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stderr) })
+	os.Exit(daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stderr) }))
 }
 
 // place is an API server with the Pod default/check, and room for plugins.

@@ -31,7 +31,7 @@ var plantedBugs = []planted{
 	{bug: "an occupied socket is taken", file: "socket.go", old: "!takeOver", with: "false", test: "TestSocketsThatAreThere"},
 	{bug: "a dead socket is a hindrance", file: "socket.go", old: "errors.Is(err, syscall.ECONNREFUSED)", with: "false", test: "TestSocketsThatAreThere"},
 	{bug: "anything is replaced by the socket", file: "socket.go", old: "info.Mode().Type() != fs.ModeSocket", with: "false", test: "TestSocketsThatAreThere"},
-	{bug: "a socket that was taken over is one's own", file: "socket.go", old: "id != s.id", with: "false", test: "TestTheSocketOfTheNextIsLeftAlone"},
+	{bug: "a socket that was taken over is one's own", file: "socket.go", old: "!os.SameFile(id, s.id)", with: "false", test: "TestTheSocketOfTheNextIsLeftAlone"},
 	{bug: "the mask says who may connect", file: "socket.go", old: "os.Chmod(s.path+newSuffix, socketMode)", with: "error(nil)", kind: "error", test: "TestSocketIsForItsUserAlone"},
 	{bug: "others may replace the socket", file: "socket.go", old: "mode&0o022 != 0", with: "false", test: "TestASharedDirectory"},
 	{bug: "calls are cut off at the end", file: "server.go", old: "s.cfg.DrainTimeout", with: "0", kind: "time.Duration", test: "TestCallsEndInTime"},

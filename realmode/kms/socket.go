@@ -60,11 +60,8 @@ func SocketPath(endpoint string) (string, error) {
 type socket struct {
 	net.Listener
 	path string
-	id   fileID
+	id   fs.FileInfo // of the file that is this socket
 }
-
-// fileID tells files apart that have the same name one after the other.
-type fileID struct{ dev, ino uint64 }
 
 // listen makes the socket. Somebody who listens there already keeps it, unless it is to
 // be taken over: then it changes hands in one step, in which every client finds either
@@ -101,22 +98,21 @@ func (s *socket) name() error {
 	if err := os.Chmod(s.path+newSuffix, socketMode); err != nil {
 		return err
 	}
-	id, err := identify(s.path + newSuffix)
-	if err != nil {
+	var err error
+	if s.id, err = os.Lstat(s.path + newSuffix); err != nil {
 		return err
 	}
-	s.id = id
 	return os.Rename(s.path+newSuffix, s.path)
 }
 
 // mine returns an error if the name of the socket is not its own any more.
 func (s *socket) mine() error {
-	switch id, err := identify(s.path); {
+	switch id, err := os.Lstat(s.path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: %w", s.path, ErrRemoved)
 	case err != nil:
 		return fmt.Errorf("look at the socket: %w", err)
-	case id != s.id:
+	case !os.SameFile(id, s.id):
 		return fmt.Errorf("%s: %w", s.path, ErrTakenOver)
 	}
 	return nil
@@ -139,15 +135,6 @@ func (s *socket) remove() error {
 		return fmt.Errorf("remove the socket: %w", err)
 	}
 	return nil
-}
-
-func identify(path string) (fileID, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return fileID{}, err
-	}
-	st := info.Sys().(*syscall.Stat_t)
-	return fileID{dev: uint64(st.Dev), ino: st.Ino}, nil
 }
 
 // checkDir makes the directory of the socket if it is missing, and refuses one in which

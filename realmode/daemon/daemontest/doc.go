@@ -2,6 +2,6 @@
 // their commands. A test binary is the program itself when it is told so:
 //
 //	func TestMain(m *testing.M) {
-//		daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stdout, os.Stderr) })
+//		os.Exit(daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stdout, os.Stderr) }))
 //	}
 package daemontest

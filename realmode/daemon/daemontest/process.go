@@ -18,12 +18,13 @@ import (
 // asProgram makes a test binary be the program.
 const asProgram = "SEEDBED_TEST_IS_PROGRAM"
 
-// Main runs the tests, or the program in a process that [Start] has started.
-func Main(m *testing.M, program func() int) {
+// Main runs the tests, or the program in a process that [Start] has started, and
+// returns the exit code.
+func Main(m *testing.M, program func() int) int {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(program())
+		return program()
 	}
-	os.Exit(m.Run())
+	return m.Run()
 }
 
 // Process is a program that runs.

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/miekg/pkcs11"
@@ -176,7 +177,7 @@ func (p *provider) Seal(_ context.Context, keyID string, text []byte) (sealed []
 	if err != nil {
 		return nil, err
 	}
-	return append(nonce, sealed...), nil
+	return slices.Concat(nonce, sealed), nil
 }
 
 // Open implements kms.Provider.
