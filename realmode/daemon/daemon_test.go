@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,8 +114,14 @@ func TestEndpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ill := error(nil)
-	e := &daemon.Endpoints{Ready: func() error { return ill }, Metrics: http.NotFoundHandler()}
+	var ill atomic.Bool
+	ready := func() error {
+		if ill.Load() {
+			return errors.New("no key")
+		}
+		return nil
+	}
+	e := &daemon.Endpoints{Ready: ready, Metrics: http.NotFoundHandler()}
 	end := e.Serve(listener, logr.Discard())
 	get := func(path string) string {
 		resp, err := http.Get("http://" + listener.Addr().String() + path)
@@ -129,7 +136,7 @@ func TestEndpoints(t *testing.T) {
 		return fmt.Sprint(resp.StatusCode, " ", strings.TrimSpace(string(body)))
 	}
 	got := []string{get("/healthz"), get("/readyz"), get("/metrics")}
-	ill = errors.New("no key")
+	ill.Store(true)
 	got = append(got, get("/healthz"), get("/readyz"))
 	if d := cmp.Diff([]string{"200 ok", "200 ok", "404 404 page not found", "200 ok", "503 no key"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

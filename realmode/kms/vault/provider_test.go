@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,11 +31,15 @@ var paths = []string{"transit/keys/etcd", "transit/encrypt/etcd", "transit/decry
 // timers is a clock that tests set; what waits on it waits in real time.
 type timers struct {
 	coreclock.Clock
-	passed time.Duration
+	nanos atomic.Int64
 }
 
-func (c *timers) Now() time.Time           { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Add(c.passed) }
-func (c *timers) Monotonic() time.Duration { return time.Hour + c.passed }
+func (c *timers) passed() time.Duration    { return time.Duration(c.nanos.Load()) }
+func (c *timers) set(passed time.Duration) { c.nanos.Store(int64(passed)) }
+func (c *timers) pass(d time.Duration)     { c.nanos.Add(int64(d)) }
+
+func (c *timers) Now() time.Time           { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Add(c.passed()) }
+func (c *timers) Monotonic() time.Duration { return time.Hour + c.passed() }
 
 // place is a Vault with a key, and the files of a plugin.
 type place struct {
@@ -126,7 +131,7 @@ func TestNames(t *testing.T) {
 	if id, want := p.works(v), "vault:/transit/etcd:v1:1893456000"; id != want {
 		t.Errorf("id %q, want %q", id, want)
 	}
-	p.clock.passed = time.Minute
+	p.clock.set(time.Minute)
 	p.vault.Rotate("etcd")
 	if id, want := p.works(v), "vault:/transit/etcd:v2:1893456060"; id != want {
 		t.Errorf("id %q, want %q", id, want)
@@ -143,14 +148,14 @@ func TestAServerThatLags(t *testing.T) {
 	p := newPlace(t)
 	v, _ := p.withToken(0)
 	p.works(v)
-	p.clock.passed = time.Minute
+	p.clock.set(time.Minute)
 	p.vault.Rotate("etcd")
 	newest := p.works(v)
 	p.vault.Forget("etcd")
 	if id, err := v.Look(t.Context()); err != nil || id != newest {
 		t.Errorf("id %q, error %v, want %q still", id, err, newest)
 	}
-	p.clock.passed = time.Hour
+	p.clock.set(time.Hour)
 	p.vault.DeleteKey("etcd")
 	p.vault.CreateKey("etcd", false)
 	if _, err := v.Look(t.Context()); !errors.Is(err, vault.ErrOtherKey) {
@@ -164,7 +169,7 @@ func TestATokenIsRenewed(t *testing.T) {
 	v, _ := p.withToken(time.Hour)
 	for range 10 {
 		p.works(v)
-		p.clock.passed += 20 * time.Minute
+		p.clock.pass(20 * time.Minute)
 	}
 	p.works(v)
 	p.asked("auth/token/lookup-self", 1)
@@ -209,7 +214,7 @@ func TestALogin(t *testing.T) {
 			v := p.withRole(c.role)
 			for range 10 {
 				p.works(v)
-				p.clock.passed += 20 * time.Minute
+				p.clock.pass(20 * time.Minute)
 			}
 			p.works(v)
 			p.vault.RevokeAll()
