@@ -38,6 +38,10 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
+	// From now on, so that one that comes early does not end the process.
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	defer signal.Stop(hangUps)
 	server, err := kms.Start(ctx, kms.Config{
 		Path: o.path, TakeOver: o.takeOver, SharedDirectory: o.sharedDirectory, Provider: provider,
 		ProbeInterval: o.probeInterval, CallTimeout: o.callTimeout, DrainTimeout: o.drainTimeout,
@@ -49,9 +53,6 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 		}
 		return err
 	}
-	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP)
-	defer signal.Stop(hangUps)
 	go func() {
 		for {
 			select {
@@ -66,7 +67,11 @@ func (o *options) run(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		stopped, cancel := context.WithCancel(ctx)
 		cancel()
-		return errors.Join(err, server.Run(stopped))
+		ended := server.Run(stopped)
+		if ended != nil || ctx.Err() != nil { // told to stop meanwhile
+			return ended
+		}
+		return err
 	}
 	defer end()
 	if err := server.Run(ctx); err != nil {
@@ -118,7 +123,10 @@ func (o *options) protect(log logr.Logger) error {
 }
 
 // portWait is how long a plugin that is taken over may keep its port.
-const portWait = 20 * time.Second
+const (
+	portWait     = 20 * time.Second
+	portInterval = 100 * time.Millisecond
+)
 
 // serve serves the endpoints until end is called.
 func (o *options) serve(ctx context.Context, server *kms.Server, registry *prometheus.Registry, log logr.Logger) (end func(), err error) {
@@ -133,18 +141,22 @@ func (o *options) serve(ctx context.Context, server *kms.Server, registry *prome
 	if o.listen == "" {
 		return func() {}, nil
 	}
-	listener, err := net.Listen("tcp", o.listen)
-	for began := time.Now(); o.takeOver && errors.Is(err, syscall.EADDRINUSE) && time.Since(began) < portWait; {
-		if clock.New().Sleep(ctx, 100*time.Millisecond) != nil {
-			return func() {}, nil // it was told to stop
-		}
-		listener, err = net.Listen("tcp", o.listen)
-	}
+	listener, err := o.bind(ctx)
 	if err != nil {
 		return nil, daemon.Usage(fmt.Errorf("--listen: %w", err))
 	}
 	endpoints := &daemon.Endpoints{Ready: server.Ready, Metrics: metricsOf(registry)}
 	return endpoints.Serve(listener, log), nil
+}
+
+// bind takes the address of the endpoints, when the plugin that is taken over has left it.
+func (o *options) bind(ctx context.Context) (net.Listener, error) {
+	for began := time.Now(); ; {
+		listener, err := net.Listen("tcp", o.listen)
+		if !o.takeOver || !errors.Is(err, syscall.EADDRINUSE) || time.Since(began) > portWait || clock.New().Sleep(ctx, portInterval) != nil {
+			return listener, err
+		}
+	}
 }
 
 func metricsOf(registry *prometheus.Registry) http.Handler {

@@ -12,5 +12,7 @@
 // a check value: what the key makes of one fixed block, cut to 8 bytes. Replicas whose
 // tokens hold the same keys so have the same names.
 //
-// A module is a C library that runs inside of this process, and is trusted as such.
+// A module is a C library that runs inside of this process, and is trusted as such. A
+// call to it cannot be cut short: while one hangs all others wait, clients give up by
+// themselves, and Status tells that the key was not tried for too long.
 package hsm
