@@ -40,7 +40,7 @@ func TestTrouble(t *testing.T) {
 		{"a configuration that is not there", "--config /nowhere.yaml", 2, "--config: open /nowhere.yaml: no such file"},
 		{"a field that is unknown", "--config TYPO", 2, `typo.yaml:3: unknown field "encryption-namespce": did you mean "encryption-namespace"?`},
 		{"a field that is there twice", "--config TWICE", 2, `twice.yaml:2: field "encryption" is there twice`},
-		{"a field with another value", "--config NOBOOL", 2, `nobool.yaml:2: field "encryption": "7up"`},
+		{"a field with another value", "--config NOBOOL", 2, `nobool.yaml:2: field "encryption": expected a value of type bool`},
 		{"no fields", "--config LIST", 2, "list.yaml: line 1: expected fields and their values, such as"},
 		{"fields in fields", "--config NESTED", 2, `nested.yaml:1: field "encryption": expected a text, a number or a list`},
 		{"another format", "--gossip-keys --log-format xml", 2, `--log-format is "xml": set it to text or json`},

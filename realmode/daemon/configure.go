@@ -17,8 +17,8 @@ const configMax = 1 << 20
 
 // Configure sets the flags that were not given from a YAML file: its fields are named
 // as flags are, without dashes in front, and a flag that may be repeated takes a list.
-// An error names the file, the line and the field. Values are in errors, so they must
-// not be secrets.
+// An error names the file, the line and the field, and no value: somebody may have named
+// a file of secrets.
 func Configure(flags *pflag.FlagSet, file string) error {
 	data, err := readConfig(file)
 	if err != nil {
@@ -125,13 +125,13 @@ func (d *field) set(f *pflag.FlagSet, before []field) error {
 	switch {
 	case isList:
 		if err := list.Replace(d.values); err != nil {
-			return fmt.Errorf("field %q: %w", d.name, err)
+			return fmt.Errorf("field %q: expected values of type %s: see --help", d.name, flag.Value.Type())
 		}
 	case len(d.values) != 1:
 		return fmt.Errorf("field %q: expected one value and not a list", d.name)
 	default:
 		if err := flag.Value.Set(d.values[0]); err != nil {
-			return fmt.Errorf("field %q: %q: %w", d.name, d.values[0], err)
+			return fmt.Errorf("field %q: expected a value of type %s: see --help", d.name, flag.Value.Type())
 		}
 	}
 	return nil

@@ -2,14 +2,11 @@ package daemon_test
 
 import (
 	"errors"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 
 	"github.com/seedbed-sim/seedbed/realmode/daemon"
@@ -37,7 +34,7 @@ func TestConfigure(t *testing.T) {
 		{"a file names no file", "config: other\n", nil, settings{}, `FILE:1: unknown field "config": the fields have the names of the flags, see --help`},
 		{"unknown", "name: a\n\n# c\ncuont: 3\n", nil, settings{}, `FILE:4: unknown field "cuont": did you mean "count"?`},
 		{"twice", "on: true\nname: a\non: false\n", nil, settings{}, `FILE:3: field "on" is there twice`},
-		{"another value", "count: many\n", nil, settings{}, `FILE:1: field "count": "many": strconv.ParseInt: parsing "many": invalid syntax`},
+		{"another value", "count: many\n", nil, settings{}, `FILE:1: field "count": expected a value of type int: see --help`},
 		{"a list of one value", "\nname: [a, b]\n", nil, settings{}, `FILE:2: field "name": expected one value and not a list`},
 		{"fields in a field", "name: {a: b}\n", nil, settings{}, `FILE:1: field "name": expected a text, a number or a list`},
 		{"fields in a list", "list: [{a: b}]\n", nil, settings{}, `FILE:1: field "list": expected a list of texts`},
@@ -82,41 +79,5 @@ func TestUsage(t *testing.T) {
 	}
 	if daemon.Usage(nil) != nil || daemon.IsUsage(cause) {
 		t.Error("what is no error of usage is one")
-	}
-}
-
-// TestEndpoints: each answers for itself, and none after the end.
-func TestEndpoints(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready := errors.New("not yet")
-	e := &daemon.Endpoints{Ready: func() error { return ready }, Metrics: http.NotFoundHandler()}
-	end := e.Serve(listener, logr.Discard())
-	ask := func(path string, status int) {
-		t.Helper()
-		resp, err := http.Get("http://" + listener.Addr().String() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := resp.Body.Close(); err != nil || resp.StatusCode != status {
-			t.Errorf("%s answers %d, want %d", path, resp.StatusCode, status)
-		}
-	}
-	ask("/healthz", 200)
-	ask("/readyz", 503)
-	ask("/metrics", 404)
-	end()
-	if resp, err := http.Get("http://" + listener.Addr().String() + "/healthz"); err == nil {
-		t.Errorf("it answers after its end, error %v", resp.Body.Close())
-	}
-}
-
-func TestLoopback(t *testing.T) {
-	for address, ok := range map[string]bool{"127.0.0.1:80": true, "[::1]:80": true, "localhost:80": true, ":80": false, "10.0.0.1:80": false, "nowhere": false} {
-		if err := daemon.Loopback(address); (err == nil) != ok {
-			t.Errorf("%s: %v", address, err)
-		}
 	}
 }

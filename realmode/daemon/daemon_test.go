@@ -8,8 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,7 +16,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/seedbed-sim/seedbed/realmode/daemon"
 )
@@ -62,50 +59,6 @@ func TestVersion(t *testing.T) {
 	cmd.SetOut(&out)
 	if code := daemon.Main(cmd, []string{"--version"}, io.Discard); code != 0 || !strings.HasPrefix(out.String(), "seedbed-test ") || !strings.Contains(out.String(), "\ngo1.") {
 		t.Errorf("exit code %d, said %q", code, out.String())
-	}
-}
-
-func TestConfigure(t *testing.T) {
-	for _, c := range []struct{ name, content, want string }{
-		{"fields of all kinds", "text: hello\nnumber: 7000000\npause: 5s\nenabled: true\nlist: [a, b]\n", "hello 7000000 5s true [a b]"},
-		{"nothing", "", "- 0 0s false []"},
-		{"a flag wins", "given: file\n", "- 0 0s false []"},
-		{"an unknown field", "txt: secret\n", `there is no field "txt": fields are named as the flags of --help are`},
-		{"a field twice", "text: secret\ntext: secret\n", "it is no YAML of fields with a value each, or has one twice"},
-		{"no fields", "- secret\n", "it is no YAML of fields"},
-		{"another type", "number: secret\n", "field number: it takes another value: see --help"},
-		{"a list for one", "text: [secret]\n", "field text: it takes another value"},
-		{"one for a list", "list: secret\n", "field list: it takes another value"},
-		{"fields in fields", "text: {secret: 1}\n", "field text: it takes another value"},
-		{"nothing for a field", "text:\n", "field text: it takes another value"},
-		{"itself", "config: secret\n", `there is no field "config"`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			f := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			text, number, pause := f.String("text", "-", ""), f.Int("number", 0, ""), f.Duration("pause", 0, "")
-			on, list, given := f.Bool("enabled", false, ""), f.StringSlice("list", nil, ""), f.String("given", "", "")
-			f.String("config", "", "")
-			if err := f.Parse([]string{"--given=flag"}); err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(t.TempDir(), "c.yaml")
-			if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			err := daemon.Configure(f, file)
-			got := fmt.Sprint(*text, " ", *number, " ", *pause, " ", *on, " ", *list)
-			if err != nil {
-				if got = err.Error(); !daemon.IsUsage(err) || !strings.HasPrefix(got, "--config "+file+": ") || strings.Contains(got, "secret") || strings.Contains(got, "\n") {
-					t.Errorf("error %q", got)
-				}
-			}
-			if !strings.Contains(got, c.want) || *given != "flag" {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
-	}
-	if err := daemon.Configure(pflag.NewFlagSet("test", pflag.ContinueOnError), "/nowhere"); err == nil || err.Error() != "--config: open /nowhere: no such file or directory" {
-		t.Errorf("no file: %v", err)
 	}
 }
 

@@ -37,6 +37,7 @@ type scope struct {
 	gvk             schema.GroupVersionKind
 	namespace, name string
 	selector        string // by labels
+	fields          string // of them, by a selector
 	cache           cache.Cache
 }
 
@@ -46,7 +47,7 @@ func (s *scope) serves(gvk schema.GroupVersionKind, namespace, name string) bool
 }
 
 func (s *scope) same(o *scope) bool {
-	return s.gvk == o.gvk && s.namespace == o.namespace && s.name == o.name && s.selector == o.selector
+	return s.gvk == o.gvk && s.namespace == o.namespace && s.name == o.name && s.selector == o.selector && s.fields == o.fields
 }
 
 // of returns the scope of a watch, which watches of other controllers may share.
@@ -58,6 +59,9 @@ func (c *Cache) of(w *kube.Watch) (*scope, error) {
 	s := &scope{gvk: gvk, namespace: w.Namespace, name: w.Name}
 	if w.Selector != nil {
 		s.selector = w.Selector.String()
+	}
+	if w.Fields != nil {
+		s.fields = w.Fields.String()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,9 +80,12 @@ func (c *Cache) of(w *kube.Watch) (*scope, error) {
 // open makes the cache of one watch.
 func (c *Cache) open(w *kube.Watch) (cache.Cache, error) {
 	k := c.cluster
-	by := cache.ByObject{Label: w.Selector}
+	by := cache.ByObject{Label: w.Selector, Field: w.Fields}
 	if w.Name != "" {
 		by.Field = fields.OneTermEqualSelector("metadata.name", w.Name)
+		if w.Fields != nil {
+			by.Field = fields.AndSelectors(by.Field, w.Fields)
+		}
 	}
 	if w.Namespace != "" {
 		by.Namespaces = map[string]cache.Config{w.Namespace: {}}

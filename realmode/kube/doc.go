@@ -17,8 +17,8 @@
 //
 // # What is cached
 //
-// Exactly what controllers declare to watch, each watch by itself with its namespace, name
-// and labels: one that names an object has a field selector and holds that one, so RBAC
+// Exactly what controllers declare to watch, each watch by itself with its namespace, name,
+// labels and fields: one that names an object has a field selector and holds that one, so RBAC
 // can be as narrow as the declaration. To read a kind from the cache that nobody watches is
 // an error, where the simulator and controller-runtime would begin to watch all of it:
 // nobody comes by all Secrets of a cluster by accident. Managed fields are left out. Lists
