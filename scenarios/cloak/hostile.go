@@ -99,7 +99,7 @@ func (s *State) makeWell(st *scenarios.Story) error {
 		w.wanted = false
 	}
 	gone, err := st.WaitUntil("workloads to be gone", settled, func() (bool, error) {
-		return !slices.ContainsFunc(s.works, func(w *work) bool { return w.uid != "" || w.run != nil }), nil
+		return !slices.ContainsFunc(s.works, func(w *work) bool { return w.uid != "" || w.unsure || w.run != nil }), nil
 	})
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ type work struct {
 	again  bool   // and is to look at it once more
 
 	uid      types.UID    // of the Pod that there is, if any
+	unsure   bool         // whether there is one: the answer to its creation was lost
 	run      *nri.Running // once it has started
 	refs     []reference
 	env      map[string]string // what its container has, by the uses and keys of Secrets
@@ -65,7 +66,7 @@ func (s *State) runWorkloads(ctx context.Context, env *cluster.Env) {
 			switch {
 			case w.wanted && w.uid == "":
 				s.createPod(ctx, env, w)
-			case !w.wanted && w.uid != "":
+			case !w.wanted && (w.uid != "" || w.unsure):
 				s.deletePod(ctx, env, w)
 			case w.uid != "":
 				s.lookForPod(ctx, env, w)
@@ -92,6 +93,7 @@ func (s *State) createPod(ctx context.Context, env *cluster.Env, w *work) {
 		// The answer to an earlier creation was lost.
 		err = env.Kube.Get(ctx, client.ObjectKeyFromObject(p), p)
 	}
+	w.unsure = err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 	if err != nil {
 		w.refused++
 		return
@@ -105,6 +107,7 @@ func (s *State) deletePod(ctx context.Context, env *cluster.Env, w *work) {
 	if err := env.Kube.Delete(ctx, p, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 		return
 	}
+	w.unsure = false
 	w.node.enqueue(w)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -250,8 +251,8 @@ func fleetsAreDone(ctx context.Context, c client.Client, audited int) error {
 	}
 	ready, _, _ := unstructured.NestedInt64(a.Object, "status", "ready")
 	gone := c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "b"}, a.DeepCopy())
-	if len(pods.Items) != 2 || ready != 2 || client.IgnoreNotFound(gone) != nil || gone == nil {
-		return fmt.Errorf("%d Pods, %d ready, the other: %v", len(pods.Items), ready, gone)
+	if len(pods.Items) != 2 || ready != 2 || !apierrors.IsNotFound(gone) {
+		return errors.Join(fmt.Errorf("%d Pods, %d ready; the other is there", len(pods.Items), ready), gone)
 	}
 	for i := range pods.Items {
 		if got := pods.Items[i].Spec.Containers[0].Image; got != "registry.invalid/app:1" {

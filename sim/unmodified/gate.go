@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/url"
-	"os"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/seedbed-sim/seedbed/fakes/apiserver"
@@ -44,7 +41,7 @@ type call struct {
 }
 
 // errGone is what a program gets from a gate that is closed.
-var errGone error = &url.Error{Op: "dial", Err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
+var errGone error = &url.Error{Op: "dial", Err: errRefused}
 
 // Call implements apiserver.Caller.
 func (g *gate) Call(ctx context.Context, req *apiserver.Request) (*apiserver.Response, error) {

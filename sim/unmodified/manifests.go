@@ -20,7 +20,7 @@ func ReadWebhooks(file string) ([]runtime.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read webhook configurations: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close()
 	scheme := runtime.NewScheme()
 	if err := registrationv1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("read webhook configurations: %w", err)

@@ -5,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"sync"
+	"syscall"
 	"testing/synctest"
 
 	registrationv1 "k8s.io/api/admissionregistration/v1"
@@ -87,6 +91,9 @@ func (s *webhookServer) isServing() bool {
 	return s.serving
 }
 
+// errRefused is how a connection to a program that does not run ends.
+var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
 var errNotServed = errors.New("webhook server is not started")
 
 // StartedChecker implements webhook.Server.
@@ -130,11 +137,11 @@ func (s *webhookServer) review(path string, body []byte) ([]byte, error) {
 func (r *runner) ask(path string, body []byte) ([]byte, error) {
 	i := r.current
 	if i == nil || i.gate.isClosed() || !i.webhooks.isServing() {
-		return nil, fmt.Errorf("Post %q: dial tcp: connect: connection refused", path)
+		return nil, &url.Error{Op: "Post", URL: path, Err: errRefused}
 	}
 	answer, err := i.webhooks.review(path, body)
 	if err != nil {
-		return nil, fmt.Errorf("Post %q: %w", path, err)
+		return nil, &url.Error{Op: "Post", URL: path, Err: err}
 	}
 	return answer, nil
 }

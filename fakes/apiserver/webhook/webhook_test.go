@@ -100,10 +100,10 @@ func TestWebhooks(t *testing.T) {
 		}
 		c := apiclient.New(apiserver.NewServer(store, "apiserver"), clientscheme.Scheme)
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Labels: map[string]string{"hooked": "yes"}}}
-		got := ""
+		got := "map[]"
 		if err := c.Create(context.Background(), cm); err != nil {
 			got = err.Error()
-		} else if got = "map[]"; len(cm.Data) > 0 {
+		} else if len(cm.Data) > 0 {
 			got = "map[by:" + cm.Data["by"] + "]"
 		}
 		if !strings.Contains(got, tc.want) || len(s.asked) != tc.asked {
