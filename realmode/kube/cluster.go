@@ -9,10 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2" //nolint:depguard // client-go logs by it, and is to be told where to
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/seedbed-sim/seedbed/core/encryption/v1alpha1"
 	"github.com/seedbed-sim/seedbed/core/kube"
@@ -99,11 +97,3 @@ func (c *Cluster) Live() kube.Kube { return c.live }
 
 // Cached reads what the watches of the controllers hold, once they run.
 func (c *Cluster) Cached() kube.Reader { return c.cache }
-
-// Quieten lets the libraries under this package log what went wrong, and what they are
-// about only to who wants to know all. It is for main functions: loggers of libraries are
-// those of the process.
-func Quieten(log logr.Logger) {
-	ctrllog.SetLogger(log.V(1))
-	klog.SetLogger(log.V(1))
-}

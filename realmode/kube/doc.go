@@ -14,6 +14,7 @@
 //	events.go       Events about objects
 //	definitions.go  whether the kinds of core are installed
 //	permissions.go  whether this account may do what is declared
+//	logs.go         what libraries log
 //
 // # What is cached
 //
