@@ -46,9 +46,9 @@ func (w *work) code() kernel.File {
 	return libssl
 }
 
-// runPod starts the Pod of a workload that is to run, or ends one that is not.
+// runPod starts the Pod of a workload, or ends one that has been deleted.
 func (s *State) runPod(ctx context.Context, env *cluster.Env, group clock.Group, w *work) {
-	if !w.wanted || w.gone {
+	if w.gone {
 		if l := s.config.Lingers; l != nil && env.Clock.Sleep(ctx, s.within(l)) != nil {
 			return
 		}
@@ -99,9 +99,9 @@ func (w *work) begin(ctx context.Context, env *cluster.Env, pod nri.Pod) (*nri.R
 }
 
 // furnished waits for the Secrets that a Pod refers to, as the kubelet does before it
-// starts a container. It reports whether they are there, and the Pod is still wanted.
+// starts a container. It reports whether they are there, and the Pod is still.
 func (s *State) furnished(ctx context.Context, env *cluster.Env, w *work, p *corev1.Pod) bool {
-	for w.wanted && !w.gone {
+	for !w.gone {
 		missing := slices.ContainsFunc(referred(p), func(r reference) bool {
 			var secret corev1.Secret
 			return s.world.Admin().Get(ctx, client.ObjectKey{Namespace: Namespace, Name: r.secret}, &secret) != nil

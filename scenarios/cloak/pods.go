@@ -93,12 +93,13 @@ func (s *State) createPod(ctx context.Context, env *cluster.Env, w *work) {
 		// The answer to an earlier creation was lost.
 		err = env.Kube.Get(ctx, client.ObjectKeyFromObject(p), p)
 	}
-	w.unsure = err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 	if err != nil {
+		// A refusal says nothing of a creation before it: admission comes first.
+		w.unsure = w.unsure || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 		w.refused++
 		return
 	}
-	w.uid = p.UID
+	w.uid, w.unsure = p.UID, false
 	w.node.enqueue(w)
 }
 
@@ -107,7 +108,7 @@ func (s *State) deletePod(ctx context.Context, env *cluster.Env, w *work) {
 	if err := env.Kube.Delete(ctx, p, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 		return
 	}
-	w.unsure = false
+	w.gone, w.unsure = w.uid != "", false
 	w.node.enqueue(w)
 }
 
