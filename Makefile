@@ -36,7 +36,7 @@ test: $(tools)/gotestsum ## Run all tests
 # The programs are built once, into the user's cache folder.
 test-real: $(tools)/gotestsum ## Run the tests that need a real kube-apiserver, which the first time is built (10 minutes on two cores)
 	$(GO) run ./realmode/testenv/cmd/testenv build
-	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/... ./realmode/home ./cmd/seedbed-home ./cmd/seedbed-kms
+	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) ./realmode/testenv/... ./realmode/home ./realmode/kube ./cmd/seedbed-home ./cmd/seedbed-kms
 	SEEDBED_TEST_REAL=1 $(tools)/gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 30m $(TESTFLAGS) -run '^Test(Kubectl|Requests|ClusterExploreOnARealServer)$$' ./cmd/seedbed
 
 planted: ## Plant the bugs that take minutes to catch, in the cloak, encryption, its plugin and its stand-ins
