@@ -21,6 +21,7 @@ import (
 	fakerest "github.com/seedbed-sim/seedbed/fakes/apiserver/rest"
 	"github.com/seedbed-sim/seedbed/realmode/clock"
 	"github.com/seedbed-sim/seedbed/realmode/controller"
+	"github.com/seedbed-sim/seedbed/realmode/daemon/daemontest"
 	"github.com/seedbed-sim/seedbed/realmode/kube"
 )
 
@@ -29,7 +30,7 @@ import (
 type fleet struct {
 	*testing.T
 	cluster *kube.Cluster
-	out     safeBuffer
+	out     daemontest.Buffer
 }
 
 var fleetNodes = []string{"node-a", "node-b", "node-c"}

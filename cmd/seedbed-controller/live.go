@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"runtime"
 
@@ -20,14 +19,12 @@ func live(ctx context.Context, cfg controller.Config, listen string) error {
 	if err != nil {
 		return err
 	}
-	if listen != "" {
-		listener, err := net.Listen("tcp", listen)
-		if err != nil {
-			return daemon.Usagef("--listen: %w", err)
-		}
-		endpoints := &daemon.Endpoints{Ready: p.Ready, Metrics: metrics(&cfg, p)}
-		defer endpoints.Serve(listener, cfg.Log)()
+	endpoints := &daemon.Endpoints{Ready: p.Ready, Metrics: metrics(&cfg, p)}
+	end, err := endpoints.Listen(listen, cfg.Log)
+	if err != nil {
+		return err
 	}
+	defer end()
 	return p.Run(ctx)
 }
 

@@ -1,21 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/pem"
-	"errors"
-	"io"
 	"io/fs"
-	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -32,17 +26,12 @@ import (
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/authz"
 	fakerest "github.com/seedbed-sim/seedbed/fakes/apiserver/rest"
 	"github.com/seedbed-sim/seedbed/realmode/clock"
+	"github.com/seedbed-sim/seedbed/realmode/daemon/daemontest"
 	"github.com/seedbed-sim/seedbed/realmode/deploy"
 )
 
-// asProgram makes the test binary be the program.
-const asProgram = "SEEDBED_CONTROLLER_IS_PROGRAM"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		os.Exit(realMain(os.Args[1:], os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
+	os.Exit(daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stdout, os.Stderr) }))
 }
 
 // place is a cluster of ours behind a socket, where the accounts of the manifests have their
@@ -148,73 +137,23 @@ func (p *place) kubeconfig(account string) string {
 	return file
 }
 
-// program is a process.
-type program struct {
-	cmd      *exec.Cmd
-	out, log safeBuffer
-}
-
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // start runs the program as an account.
-func (p *place) start(account string, args ...string) *program {
+func (p *place) start(account string, args ...string) *daemontest.Process {
 	p.Helper()
-	exe, err := os.Executable()
-	p.must(err)
-	r := &program{cmd: exec.Command(exe, append(args, "--kubeconfig", p.kubeconfig(account))...)}
-	r.cmd.Env = append(os.Environ(), asProgram+"=1")
-	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.log
-	p.must(r.cmd.Start())
-	p.Cleanup(func() {
-		_ = r.cmd.Process.Kill() // it may have ended
-		_ = r.cmd.Wait()
-		if p.Failed() {
-			p.Logf("%s said:\n%s%s", account, r.out.String(), r.log.String())
-		}
-	})
-	return r
-}
-
-// ends waits for the end of a process, and returns its exit code.
-func (p *place) ends(r *program) int {
-	p.Helper()
-	var exit *exec.ExitError
-	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) {
-		p.Fatal(err)
-	}
-	return r.cmd.ProcessState.ExitCode()
+	return daemontest.Start(p.T, append(args, "--kubeconfig", p.kubeconfig(account))...)
 }
 
 // eventually waits until something is so.
 func (p *place) eventually(what string, is func() bool) {
 	p.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			p.Fatalf("it has not come to this: %s", what)
-		}
-	}
+	daemontest.Eventually(p.T, what, is)
 }
 
 // address waits for what a process logs of an address after a text.
-func (p *place) address(r *program, after string) (address string) {
+func (p *place) address(r *daemontest.Process, after string) (address string) {
 	p.Helper()
 	p.eventually("it says: "+after, func() bool {
-		_, rest, ok := strings.Cut(r.log.String(), after)
+		_, rest, ok := strings.Cut(r.Output(), after)
 		_, rest, there := strings.Cut(rest, "address=")
 		address, _, _ = strings.Cut(rest, "\n")
 		return ok && there
@@ -222,20 +161,10 @@ func (p *place) address(r *program, after string) (address string) {
 	return address
 }
 
-// get asks an endpoint.
-func (p *place) get(r *program, path string) (int, string) {
-	p.Helper()
-	resp, err := http.Get("http://" + p.address(r, "Serves /healthz") + path)
-	p.must(err)
-	body, err := io.ReadAll(resp.Body)
-	p.must(errors.Join(err, resp.Body.Close()))
-	return resp.StatusCode, string(body)
-}
-
 // has reports whether a metric has a value.
-func (p *place) has(r *program, metric string) bool {
+func (p *place) has(r *daemontest.Process, metric string) bool {
 	p.Helper()
-	_, metrics := p.get(r, "/metrics")
+	_, metrics := r.Get("/metrics")
 	return strings.Contains("\n"+metrics, "\n"+metric+"\n")
 }
 

@@ -48,7 +48,7 @@ func TestProgram(t *testing.T) {
 	first := p.start(deploy.Controller.Name, append(quick, "--config", config, "--identity", "first")...)
 	p.eventually("the first leads", func() bool { return p.has(first, "seedbed_controller_leader 1") })
 	second := p.start(deploy.Controller.Name, append(quick, "--config", config, "--identity", "second")...)
-	p.eventually("the second is ready", func() bool { status, _ := p.get(second, "/readyz"); return status == 200 })
+	p.eventually("the second is ready", func() bool { status, _ := second.Get("/readyz"); return status == 200 })
 
 	p.eventually("there is a gossip key", func() bool {
 		return p.secret(controller.GossipNamespace, gossipkeys.SecretName) != nil
@@ -69,7 +69,7 @@ func TestProgram(t *testing.T) {
 		}
 	}
 
-	p.must(first.cmd.Process.Kill())
+	first.Kill()
 	p.eventually("the second leads", func() bool { return p.has(second, "seedbed_controller_leader 1") })
 	if !p.has(second, "seedbed_controller_epoch 2") {
 		t.Error("its epoch is not 2")
@@ -79,8 +79,8 @@ func TestProgram(t *testing.T) {
 		return p.secret(controller.GossipNamespace, gossipkeys.SecretName) != nil
 	})
 	key := string(p.secret(controller.GossipNamespace, gossipkeys.SecretName).Data[gossipkeys.DataKey])
-	_, metrics := p.get(second, "/metrics")
-	for what, told := range map[string]string{"the first's log": first.log.String(), "the second's log": second.log.String(), "metrics": metrics} {
+	_, metrics := second.Get("/metrics")
+	for what, told := range map[string]string{"the first's log": first.Output(), "the second's log": second.Output(), "metrics": metrics} {
 		for _, secret := range []string{value, strings.TrimSpace(key), deploy.Controller.Name + `"`} {
 			if strings.Contains(told, secret) {
 				t.Errorf("%s: a secret is shown", what)
@@ -88,8 +88,8 @@ func TestProgram(t *testing.T) {
 		}
 	}
 
-	p.must(second.cmd.Process.Signal(syscall.SIGTERM))
-	if code := p.ends(second); code != 0 || !strings.Contains(second.log.String(), "Has stopped, as it was told to") {
+	second.Signal(syscall.SIGTERM)
+	if code := second.Wait(); code != 0 || !strings.Contains(second.Output(), "Has stopped, as it was told to") {
 		t.Errorf("exit code %d", code)
 	}
 	lease := &coordinationv1.Lease{}
@@ -104,12 +104,12 @@ func TestProgram(t *testing.T) {
 func TestQuietByDefault(t *testing.T) {
 	p := newPlace(t)
 	r := p.start(deploy.Controller.Name, append(quick, "--gossip-keys", "--cloak-shadows")...)
-	p.eventually("there is a gossip key", func() bool { return strings.Contains(r.log.String(), "Created Secret") })
-	p.must(r.cmd.Process.Signal(syscall.SIGTERM))
-	if code := p.ends(r); code != 0 {
+	p.eventually("there is a gossip key", func() bool { return strings.Contains(r.Output(), "Created Secret") })
+	r.Signal(syscall.SIGTERM)
+	if code := r.Wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if lines := strings.Count(r.log.String(), "\n"); lines != 4 { // the endpoints, the Lease, the key, the end
+	if lines := strings.Count(r.Output(), "\n"); lines != 4 { // the endpoints, the Lease, the key, the end
 		t.Errorf("%d lines", lines)
 	}
 }

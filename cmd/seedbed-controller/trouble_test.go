@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seedbed-sim/seedbed/realmode/daemon/daemontest"
 	"github.com/seedbed-sim/seedbed/realmode/deploy"
 )
 
@@ -65,7 +66,7 @@ func TestTrouble(t *testing.T) {
 		{"half a command", "gossip", 2, "say what to do: gossip rotate or gossip status"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var out, log safeBuffer
+			var out, log daemontest.Buffer
 			code := realMain(strings.Fields(replace.Replace(c.args)), &out, &log)
 			if code != c.code || !strings.Contains(log.String(), replace.Replace(c.want)) {
 				t.Errorf("exit code %d, want %d; said\n%s\nwant it to say\n%s", code, c.code, log.String(), replace.Replace(c.want))
@@ -82,7 +83,7 @@ func TestTrouble(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	var out, log safeBuffer
+	var out, log daemontest.Buffer
 	code := realMain([]string{"--version"}, &out, &log)
 	if code != 0 || !strings.HasPrefix(out.String(), "seedbed-controller ") || !strings.Contains(out.String(), "\ngo1.") {
 		t.Errorf("exit code %d, said %q", code, out.String())

@@ -33,6 +33,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/cloak"
 	"github.com/seedbed-sim/seedbed/fakes/apiserver/admission"
 	realcloak "github.com/seedbed-sim/seedbed/realmode/cloak"
+	"github.com/seedbed-sim/seedbed/realmode/daemon/daemontest"
 	"github.com/seedbed-sim/seedbed/realmode/deploy"
 )
 
@@ -153,7 +154,7 @@ func TestWebhook(t *testing.T) {
 	roots := p.certificate(certs)
 	r := p.start(deploy.Webhook.Name, "--listen", "127.0.0.1:0", "--cloak-webhook", "--webhook-listen", "127.0.0.1:0", "--webhook-cert-dir", certs, "--log-level", "debug")
 	address := p.address(r, "Serves the webhook")
-	p.eventually("it is ready", func() bool { status, _ := p.get(r, "/readyz"); return status == 200 })
+	p.eventually("it is ready", func() bool { status, _ := r.Get("/readyz"); return status == 200 })
 	p.hook(newAsker(address, roots))
 	shadows := p.start(deploy.Controller.Name, append(quick, "--cloak-shadows")...)
 
@@ -187,19 +188,19 @@ func TestWebhook(t *testing.T) {
 	if !strings.Contains(metricsOf(p, r), `controller_runtime_webhook_requests_total{code="200",webhook="/pods"}`) {
 		t.Error("no metric of the webhook")
 	}
-	for _, x := range []*program{r, shadows} {
-		p.must(x.cmd.Process.Signal(syscall.SIGTERM))
-		if code := p.ends(x); code != 0 {
+	for _, x := range []*daemontest.Process{r, shadows} {
+		x.Signal(syscall.SIGTERM)
+		if code := x.Wait(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
-		if strings.Contains(x.log.String(), value) {
+		if strings.Contains(x.Output(), value) {
 			t.Error("a value is in the log")
 		}
 	}
 	p.nothingRefused()
 }
 
-func metricsOf(p *place, r *program) string {
-	_, metrics := p.get(r, "/metrics")
+func metricsOf(p *place, r *daemontest.Process) string {
+	_, metrics := r.Get("/metrics")
 	return metrics
 }

@@ -1,17 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/pem"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +19,7 @@ import (
 	"github.com/seedbed-sim/seedbed/core/home"
 	"github.com/seedbed-sim/seedbed/fakes/issuer"
 	"github.com/seedbed-sim/seedbed/realmode/clock"
+	"github.com/seedbed-sim/seedbed/realmode/daemon/daemontest"
 )
 
 const (
@@ -142,78 +137,16 @@ func (p *place) args() []string {
 	}
 }
 
-// running is a process.
-type running struct {
-	cmd *exec.Cmd
-	log safeBuffer
-}
-
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-func (p *place) start(args ...string) *running {
+// start starts an agent.
+func (p *place) start(args ...string) *daemontest.Process {
 	p.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		p.Fatal(err)
-	}
-	d := &running{cmd: exec.Command(exe, args...)}
-	d.cmd.Env = append(os.Environ(), asDaemon+"=1")
-	d.cmd.Stderr = &d.log
-	if err := d.cmd.Start(); err != nil {
-		p.Fatal(err)
-	}
-	p.Cleanup(func() {
-		_ = d.cmd.Process.Kill() // it may have ended
-		_ = d.cmd.Wait()
-		if p.Failed() {
-			p.Logf("the daemon said:\n%s", d.log.String())
-		}
-	})
-	return d
-}
-
-// says reports whether an agent has logged something.
-func (d *running) says(text string) bool { return strings.Contains(d.log.String(), text) }
-
-// metric asks an agent for one of its metrics, with its labels; not there is 0.
-func (p *place) metric(d *running, name string) float64 {
-	p.Helper()
-	_, metrics := p.get(d, "/metrics")
-	_, rest, _ := strings.Cut("\n"+metrics, "\n"+name+" ")
-	text, _, _ := strings.Cut(rest, "\n")
-	if text == "" {
-		return 0
-	}
-	value, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		p.Fatal(err)
-	}
-	return value
+	return daemontest.Start(p.T, args...)
 }
 
 // eventually waits until something is so.
 func (p *place) eventually(what string, is func() bool) {
 	p.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			p.Fatalf("it has not come to this: %s", what)
-		}
-	}
+	daemontest.Eventually(p.T, what, is)
 }
 
 func (p *place) condition() corev1.PodCondition {
@@ -227,27 +160,4 @@ func (p *place) condition() corev1.PodCondition {
 		}
 	}
 	return corev1.PodCondition{}
-}
-
-// get asks an endpoint of the daemon.
-func (p *place) get(d *running, path string) (int, string) {
-	p.Helper()
-	var address string
-	p.eventually("the daemon serves its endpoints", func() bool {
-		_, rest, ok := strings.Cut(d.log.String(), "address=")
-		address, _, _ = strings.Cut(rest, "\n")
-		return ok
-	})
-	resp, err := http.Get("http://" + address + path)
-	if err != nil {
-		p.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	if err := resp.Body.Close(); err != nil {
-		p.Error(err)
-	}
-	if err != nil {
-		p.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -17,16 +18,11 @@ import (
 	"github.com/seedbed-sim/seedbed/core/home"
 	"github.com/seedbed-sim/seedbed/fakes/issuer"
 	"github.com/seedbed-sim/seedbed/realmode/daemon"
+	"github.com/seedbed-sim/seedbed/realmode/daemon/daemontest"
 )
 
-// asDaemon makes the test binary be the daemon.
-const asDaemon = "SEEDBED_HOME_IS_DAEMON"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asDaemon) != "" {
-		os.Exit(realMain(os.Args[1:], os.Stderr))
-	}
-	os.Exit(m.Run())
+	os.Exit(daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stderr) }))
 }
 
 // TestDaemon is the life of an agent beside an API server of ours.
@@ -35,7 +31,7 @@ func TestDaemon(t *testing.T) {
 	d := p.livesUntilItsPodIsDeleted()
 	// Its Pod is gone for good, and another has its name.
 	p.delete(client.GracePeriodSeconds(0))
-	p.eventually("a third epoch has begun", func() bool { return p.epoch() == "3\n" && d.says(`reason="pod tenant/grant-0 gone"`) })
+	p.eventually("a third epoch has begun", func() bool { return p.epoch() == "3\n" && d.Says(`reason="pod tenant/grant-0 gone"`) })
 	p.stop(d)
 }
 
@@ -46,13 +42,13 @@ func TestDaemonOnARealServer(t *testing.T) {
 	// With the Pod its token is gone, though the server remembers for ten seconds that it
 	// was good. So it may be answered that the Pod is gone; and then nothing about it.
 	p.delete(client.GracePeriodSeconds(0))
-	p.eventually("its token is refused", func() bool { return p.metric(d, `seedbed_home_kube_requests_total{status="401",verb="get pod"}`) > 2 })
-	p.eventually("it is not healthy", func() bool { return p.metric(d, "seedbed_home_healthy") == 0 })
+	p.eventually("its token is refused", func() bool { return d.Metric(`seedbed_home_kube_requests_total{status="401",verb="get pod"}`) > 2 })
+	p.eventually("it is not healthy", func() bool { return d.Metric("seedbed_home_healthy") == 0 })
 	want := 2
-	if p.metric(d, `seedbed_home_kube_requests_total{status="404",verb="get pod"}`) > 0 {
+	if d.Metric(`seedbed_home_kube_requests_total{status="404",verb="get pod"}`) > 0 {
 		want = 3
 	}
-	if p.epoch() != fmt.Sprintln(want) || d.says("gone") != (want == 3) {
+	if p.epoch() != fmt.Sprintln(want) || d.Says("gone") != (want == 3) {
 		t.Errorf("epoch %s, want %d", p.epoch(), want)
 	}
 	p.stop(d)
@@ -60,7 +56,7 @@ func TestDaemonOnARealServer(t *testing.T) {
 
 // livesUntilItsPodIsDeleted lets an agent fetch, become ready, renew, and lose its scope
 // when somebody deletes its Pod, which the kubelet is to end.
-func (p *place) livesUntilItsPodIsDeleted() *running {
+func (p *place) livesUntilItsPodIsDeleted() *daemontest.Process {
 	p.Helper()
 	d := p.start(p.args()...)
 	p.eventually("the Pod's condition is True", func() bool { return p.condition().Status == corev1.ConditionTrue })
@@ -69,7 +65,7 @@ func (p *place) livesUntilItsPodIsDeleted() *running {
 	}
 	p.eventually("the grant is renewed twice", func() bool { return grantsAsked(p.issuer) >= 3 })
 	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ok\n"} {
-		if status, body := p.get(d, path); status != 200 || body != want {
+		if status, body := d.Get(path); status != 200 || body != want {
 			p.Errorf("%s: %d %q", path, status, body)
 		}
 	}
@@ -77,12 +73,12 @@ func (p *place) livesUntilItsPodIsDeleted() *running {
 		"seedbed_home_healthy": 1, "seedbed_home_ready": 1, "seedbed_home_epoch": 1, "seedbed_home_grants_admitted": 1,
 		"seedbed_home_scope_losses_total": 0, `seedbed_home_kube_requests_total{status="200",verb="patch pod status"}`: 1,
 	} {
-		if got := p.metric(d, name); got != want {
+		if got := d.Metric(name); got != want {
 			p.Errorf("the metric %s is %v, want %v", name, got, want)
 		}
 	}
 	p.delete()
-	p.eventually("a new epoch has begun", func() bool { return p.epoch() == "2\n" && d.says(`reason="pod tenant/grant-0 terminating"`) })
+	p.eventually("a new epoch has begun", func() bool { return p.epoch() == "2\n" && d.Says(`reason="pod tenant/grant-0 terminating"`) })
 	return d
 }
 
@@ -104,21 +100,16 @@ func (p *place) epoch() string {
 }
 
 // stop tells an agent to stop, and makes sure that it has told no secret.
-func (p *place) stop(d *running) {
+func (p *place) stop(d *daemontest.Process) {
 	p.Helper()
-	_, metrics := p.get(d, "/metrics")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.Fatal(err)
-	}
-	if err := d.cmd.Wait(); err != nil {
-		p.Errorf("it ended with %v", err)
-	}
+	_, metrics := d.Get("/metrics")
+	d.Stop()
 	token, err := os.ReadFile(filepath.Join(p.grantsDir, "grant.jwt"))
 	if err != nil {
 		p.Fatal(err)
 	}
 	for _, secret := range []string{p.bearer, string(token), strings.Split(string(token), ".")[2]} {
-		if strings.Contains(d.log.String()+metrics, secret) {
+		if strings.Contains(d.Output()+metrics, secret) {
 			p.Error("the log or the metrics show a token")
 		}
 	}
@@ -139,15 +130,14 @@ func TestDaemonWithoutAGrant(t *testing.T) {
 	p := newPlace(t, newSimulated(t))
 	p.issuer.Behave(issuer.Behaviour{Status: 403, Times: issuer.Always})
 	d := p.start(append(p.args(), "--grant-fetch-timeout", "2s")...)
-	if status, _ := p.get(d, "/healthz"); status != 200 {
+	if status, _ := d.Get("/healthz"); status != 200 {
 		t.Errorf("/healthz: %d", status)
 	}
-	if status, _ := p.get(d, "/readyz"); status != 503 {
+	if status, _ := d.Get("/readyz"); status != 503 {
 		t.Errorf("/readyz: %d", status)
 	}
-	err := d.cmd.Wait()
-	if code := d.cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(d.log.String(), "no grant for this Pod came within 2s") {
-		t.Errorf("it ended with %v", err)
+	if code := d.Wait(); code != 1 || !d.Says("no grant for this Pod came within 2s") {
+		t.Errorf("it ended with %d", code)
 	}
 }
 
@@ -158,14 +148,14 @@ func TestDaemonWithoutAnAPIServer(t *testing.T) {
 	p := newPlace(t, c)
 	c.down.Store(true)
 	d := p.start(p.args()...)
-	p.eventually("a template is warm", func() bool { status, _ := p.get(d, "/readyz"); return status == 200 })
-	p.eventually("it is not healthy", func() bool { return p.metric(d, "seedbed_home_healthy") == 0 })
+	p.eventually("a template is warm", func() bool { status, _ := d.Get("/readyz"); return status == 200 })
+	p.eventually("it is not healthy", func() bool { return d.Metric("seedbed_home_healthy") == 0 })
 	if epoch := p.epoch(); epoch != "1\n" {
 		t.Errorf("epoch %s", epoch)
 	}
 	c.down.Store(false)
 	p.eventually("the Pod's condition is True", func() bool { return p.condition().Status == corev1.ConditionTrue })
-	p.eventually("it is healthy", func() bool { return p.metric(d, "seedbed_home_healthy") == 1 })
+	p.eventually("it is healthy", func() bool { return d.Metric("seedbed_home_healthy") == 1 })
 	p.stop(d)
 }
 
@@ -202,15 +192,15 @@ func TestDaemonIsNotFooled(t *testing.T) {
 	if err := os.Symlink("..1/extra", in("extra.jwt")); err != nil {
 		t.Fatal(err)
 	}
-	p.eventually("two grants are admitted", func() bool { return p.metric(d, "seedbed_home_grants_admitted") == 2 })
+	p.eventually("two grants are admitted", func() bool { return d.Metric("seedbed_home_grants_admitted") == 2 })
 	if err := os.Remove(in("extra.jwt")); err != nil {
 		t.Fatal(err)
 	}
-	p.eventually("one grant is admitted", func() bool { return p.metric(d, "seedbed_home_grants_admitted") == 1 })
+	p.eventually("one grant is admitted", func() bool { return d.Metric("seedbed_home_grants_admitted") == 1 })
 	if c := p.condition(); c.Status != corev1.ConditionTrue || p.epoch() != "1\n" {
 		t.Errorf("condition %+v, epoch %s", c, p.epoch())
 	}
-	if d.says(junk) || d.says(extra) {
+	if d.Says(junk) || d.Says(extra) {
 		t.Error("the log shows what is in a file")
 	}
 	p.stop(d)
@@ -221,12 +211,10 @@ func TestDaemonIsStoppedWhileItStarts(t *testing.T) {
 	p := newPlace(t, newSimulated(t))
 	p.issuer.Behave(issuer.Behaviour{Status: 503, Times: issuer.Always})
 	d := p.start(p.args()...)
-	p.eventually("it has tried to fetch", func() bool { return d.says("Cannot fetch the grant yet") })
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.cmd.Wait(); err != nil || !d.says("Has stopped, as it was told to") {
-		t.Errorf("it ended with %v", err)
+	p.eventually("it has tried to fetch", func() bool { return d.Says("Cannot fetch the grant yet") })
+	d.Stop()
+	if !d.Says("Has stopped, as it was told to") {
+		t.Error("it does not say that it has stopped")
 	}
 }
 
@@ -240,7 +228,7 @@ func TestTemplatesAreBuiltByAProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := p.start(append(p.args(), "--warm-command", program, "--device", "/dev/gpu0")...)
-	p.eventually("the program has failed", func() bool { return d.says("exit status 3: no material") })
+	p.eventually("the program has failed", func() bool { return d.Says("exit status 3: no material") })
 	if c := p.condition(); c.Status == corev1.ConditionTrue {
 		t.Errorf("condition %+v", c)
 	}
@@ -253,12 +241,11 @@ func TestTemplatesAreBuiltByAProgram(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	var out safeBuffer
+	var out bytes.Buffer
 	cmd := command(&out)
 	cmd.SetOut(&out)
-	code := daemon.Run(t.Context(), cmd, []string{"--version"}, &out)
-	if code != 0 || !strings.HasPrefix(out.String(), "seedbed-home ") || !strings.Contains(out.String(), "\ngo1.") {
-		t.Errorf("said %q, exit code %d", out.String(), code)
+	if code := daemon.Main(cmd, []string{"--version"}, &out); code != 0 || !strings.HasPrefix(out.String(), "seedbed-home ") || !strings.Contains(out.String(), "\ngo1.") {
+		t.Errorf("exit code %d, said %q", code, out.String())
 	}
 }
 
@@ -290,7 +277,7 @@ func TestBadFlags(t *testing.T) {
 		{"a kubeconfig that is not there", "--state-dir s --pod-name p --pod-namespace n --pod-uid u --kubeconfig /nowhere", "--kubeconfig /nowhere"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var log safeBuffer
+			var log bytes.Buffer
 			if code := realMain(strings.Fields(strings.ReplaceAll(c.args, "KUBECONFIG", file)), &log); code != 2 || !strings.Contains(log.String(), c.want) || !strings.Contains(log.String(), "--help tells") {
 				t.Errorf("exit code %d, said %q, want it to say %q", code, log.String(), c.want)
 			}

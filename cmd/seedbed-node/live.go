@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"runtime"
 
@@ -21,14 +20,12 @@ func live(ctx context.Context, cfg node.Config, listen string) error {
 	if err != nil {
 		return err
 	}
-	if listen != "" {
-		listener, err := net.Listen("tcp", listen)
-		if err != nil {
-			return daemon.Usagef("--listen: %w", err)
-		}
-		endpoints := &daemon.Endpoints{Ready: p.Ready, Metrics: metrics(p), More: map[string]http.Handler{gossipPath: status(p)}}
-		defer endpoints.Serve(listener, cfg.Log)()
+	endpoints := &daemon.Endpoints{Ready: p.Ready, Metrics: metrics(p), More: map[string]http.Handler{gossipPath: status(p)}}
+	end, err := endpoints.Listen(listen, cfg.Log)
+	if err != nil {
+		return err
 	}
+	defer end()
 	return p.Run(ctx)
 }
 

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,35 +23,13 @@ import (
 	fakerest "github.com/seedbed-sim/seedbed/fakes/apiserver/rest"
 	"github.com/seedbed-sim/seedbed/realmode/clock"
 	"github.com/seedbed-sim/seedbed/realmode/controller"
+	"github.com/seedbed-sim/seedbed/realmode/daemon/daemontest"
 	"github.com/seedbed-sim/seedbed/realmode/deploy"
 	"github.com/seedbed-sim/seedbed/realmode/node"
 )
 
-// asProgram makes the test binary be the program.
-const asProgram = "SEEDBED_NODE_IS_PROGRAM"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		os.Exit(realMain(os.Args[1:], os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
-
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	os.Exit(daemontest.Main(m, func() int { return realMain(os.Args[1:], os.Stdout, os.Stderr) }))
 }
 
 // place is a cluster of ours behind a socket, where the account of agents has its
@@ -106,60 +79,38 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// agent is a process on a node.
-type agent struct {
-	cmd *exec.Cmd
-	log safeBuffer
-}
-
-func (p *place) start(n int) *agent {
+// start runs an agent on a node of its own.
+func (p *place) start(n int) *daemontest.Process {
 	p.Helper()
 	name, address := fmt.Sprint("node-", n), fmt.Sprintf("127.0.79.%d", n)
 	o := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	p.must(p.admin.Create(p.Context(), o))
 	o.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}
 	p.must(p.admin.Status().Update(p.Context(), o))
-	exe, err := os.Executable()
-	p.must(err)
-	a := &agent{cmd: exec.Command(exe, "--gossip", "--kubeconfig", p.kubeconfig, "--node-name", name, "--gossip-address", address,
-		"--gossip-port", fmt.Sprint(p.port), "--listen", "127.0.0.1:0", "--log-level", "debug")}
-	a.cmd.Env = append(os.Environ(), asProgram+"=1")
-	a.cmd.Stderr = &a.log
-	p.must(a.cmd.Start())
-	p.Cleanup(func() {
-		_ = a.cmd.Process.Kill() // it may have ended
-		_ = a.cmd.Wait()
-		if p.Failed() {
-			p.Logf("%s said:\n%s", name, a.log.String())
-		}
-	})
-	return a
+	return daemontest.Start(p.T, "--gossip", "--kubeconfig", p.kubeconfig, "--node-name", name, "--gossip-address", address,
+		"--gossip-port", fmt.Sprint(p.port), "--listen", "127.0.0.1:0", "--log-level", "debug")
 }
 
 func (p *place) eventually(what string, is func() bool) {
 	p.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			p.Fatalf("it has not come to this: %s", what)
-		}
-	}
+	daemontest.Eventually(p.T, what, is)
 }
 
 var served = regexp.MustCompile(`Serves /healthz.* address=(\S+)`)
 
 // status is what seedbed-node gossip status shows of an agent.
-func (p *place) status(a *agent) string {
+func (p *place) status(a *daemontest.Process) string {
 	p.Helper()
 	var address string
 	p.eventually("the agent serves its endpoints", func() bool {
-		found := served.FindStringSubmatch(a.log.String())
+		found := served.FindStringSubmatch(a.Output())
 		if found == nil {
 			return false
 		}
 		address = found[1]
 		return true
 	})
-	var out, log safeBuffer
+	var out, log daemontest.Buffer
 	if code := realMain([]string{"gossip", "status", "--listen", address}, &out, &log); code != 0 {
 		p.Fatalf("exit code %d: %s", code, log.String())
 	}
@@ -180,12 +131,12 @@ func TestProgram(t *testing.T) {
 	secret := &corev1.Secret{}
 	p.must(p.admin.Get(t.Context(), client.ObjectKey{Namespace: controller.GossipNamespace, Name: gossipkeys.SecretName}, secret))
 	key := strings.TrimSpace(string(secret.Data[gossipkeys.DataKey]))
-	for _, a := range []*agent{first, second} {
-		p.must(a.cmd.Process.Signal(syscall.SIGTERM))
-		if err := a.cmd.Wait(); err != nil || !strings.Contains(a.log.String(), "Has stopped, as it was told to") {
-			t.Errorf("it ends with %v", err)
+	for _, a := range []*daemontest.Process{first, second} {
+		a.Stop()
+		if !a.Says("Has stopped, as it was told to") {
+			t.Error("it does not say that it has stopped")
 		}
-		if strings.Contains(a.log.String(), key) || strings.Contains(a.log.String(), "forbidden") {
+		if strings.Contains(a.Output(), key) || strings.Contains(a.Output(), "forbidden") {
 			t.Error("its log shows a key, or that it tried what it may not")
 		}
 	}
@@ -209,7 +160,7 @@ func TestTrouble(t *testing.T) {
 		{"nobody to ask", "gossip status --listen 127.0.0.1:1", 1, "ask the agent, which listens where its own --listen says: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var out, log safeBuffer
+			var out, log daemontest.Buffer
 			code := realMain(strings.Fields(strings.ReplaceAll(c.args, "KUBECONFIG", p.kubeconfig)), &out, &log)
 			if code != c.code || !strings.Contains(log.String(), c.want) {
 				t.Errorf("exit code %d, want %d; said\n%s\nwant it to say\n%s", code, c.code, log.String(), c.want)

@@ -27,6 +27,19 @@ type Endpoints struct {
 	More map[string]http.Handler
 }
 
+// Listen serves the endpoints on the address of the flag --listen until end is called; on
+// none if it is empty.
+func (e *Endpoints) Listen(address string, log logr.Logger) (end func(), err error) {
+	if address == "" {
+		return func() {}, nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, Usagef("--listen: %w", err)
+	}
+	return e.Serve(listener, log), nil
+}
+
 // Serve serves the endpoints on a listener until end is called.
 func (e *Endpoints) Serve(listener net.Listener, log logr.Logger) (end func()) {
 	mux := http.NewServeMux()

@@ -31,23 +31,26 @@ func Main(m *testing.M, program func() int) int {
 type Process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
-	out   buffer
+	out   Buffer
 	ended sync.Once
 	err   error
 }
 
-type buffer struct {
+// Buffer may be written by one and read by another at once.
+type Buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (b *buffer) Write(p []byte) (int, error) {
+// Write implements io.Writer.
+func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.Write(p)
 }
 
-func (b *buffer) String() string {
+// String is all that was written.
+func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
