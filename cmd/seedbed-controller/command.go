@@ -51,13 +51,8 @@ func command(out, log io.Writer) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use: "seedbed-controller", Short: "The controllers that run once in a cluster", Long: about, Example: example, Args: daemon.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), log) },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if o.config == "" {
-				return nil
-			}
-			return daemon.Configure(cmd.Flags(), o.config)
-		},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), log) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return daemon.Configure(cmd.Flags(), o.config) },
 	}
 	o.defineShared(cmd.PersistentFlags())
 	o.define(cmd.Flags())

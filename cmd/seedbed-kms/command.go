@@ -93,10 +93,8 @@ func command(log io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "seedbed-kms", Short: "A KMS v2 plugin for kube-apiserver", Long: about, Example: example, Args: daemon.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.config != "" {
-				if err := daemon.Configure(cmd.Flags(), o.config); err != nil {
-					return err
-				}
+			if err := daemon.Configure(cmd.Flags(), o.config); err != nil {
+				return err
 			}
 			logger, err := daemon.Logger(o.logFormat, log)
 			if err != nil {

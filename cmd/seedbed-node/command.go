@@ -49,13 +49,8 @@ func command(out, log io.Writer) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use: "seedbed-node", Short: "The agents that run on every node", Long: about, Example: example, Args: daemon.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), log) },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if o.config == "" {
-				return nil
-			}
-			return daemon.Configure(cmd.Flags(), o.config)
-		},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), log) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return daemon.Configure(cmd.Flags(), o.config) },
 	}
 	f := cmd.PersistentFlags()
 	f.StringVar(&o.config, "config", "", "YAML file with any of these settings, by the names of their flags without the dashes; flags win")

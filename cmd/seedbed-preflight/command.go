@@ -56,10 +56,8 @@ func command(log io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "seedbed-preflight", Short: "Try a KMS plugin before it is given a key", Long: about, Example: example, Args: daemon.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.config != "" {
-				if err := daemon.Configure(cmd.Flags(), o.config); err != nil {
-					return err
-				}
+			if err := daemon.Configure(cmd.Flags(), o.config); err != nil {
+				return err
 			}
 			logger, err := daemon.Logger(o.logFormat, log)
 			if err != nil {

@@ -18,8 +18,11 @@ const configMax = 1 << 20
 // Configure sets the flags that were not given from a YAML file: its fields are named
 // as flags are, without dashes in front, and a flag that may be repeated takes a list.
 // An error names the file, the line and the field, and no value: somebody may have named
-// a file of secrets.
+// a file of secrets. Without the name of a file nothing is set.
 func Configure(flags *pflag.FlagSet, file string) error {
+	if file == "" {
+		return nil
+	}
 	data, err := readConfig(file)
 	if err != nil {
 		return Usagef("--config: %w", err)
