@@ -48,6 +48,9 @@ func (w *work) code() kernel.File {
 
 // runPod starts the Pod of a workload, or ends one that has been deleted.
 func (s *State) runPod(ctx context.Context, env *cluster.Env, group clock.Group, w *work) {
+	if w.uid == "" {
+		return // it was stopped, and is not there again yet
+	}
 	if w.gone {
 		if l := s.config.Lingers; l != nil && env.Clock.Sleep(ctx, s.within(l)) != nil {
 			return

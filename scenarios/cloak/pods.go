@@ -31,7 +31,7 @@ type work struct {
 	again  bool   // and is to look at it once more
 
 	uid      types.UID    // of the Pod that there is, if any
-	unsure   bool         // whether there is one: the answer to its creation was lost
+	unsure   bool         // whether there is one: its creation is under way, or has lost its answer
 	run      *nri.Running // once it has started
 	refs     []reference
 	env      map[string]string // what its container has, by the uses and keys of Secrets
@@ -88,14 +88,15 @@ func (s *State) createPod(ctx context.Context, env *cluster.Env, w *work) {
 	for _, use := range w.config.Uses {
 		refer(&p.Spec, use, w.config.Refers)
 	}
+	unsure := w.unsure // a refusal says nothing of a creation before it: admission comes first
+	w.unsure = true
 	err := env.Kube.Create(ctx, p)
 	if apierrors.IsAlreadyExists(err) {
 		// The answer to an earlier creation was lost.
 		err = env.Kube.Get(ctx, client.ObjectKeyFromObject(p), p)
 	}
 	if err != nil {
-		// A refusal says nothing of a creation before it: admission comes first.
-		w.unsure = w.unsure || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
+		w.unsure = unsure || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 		w.refused++
 		return
 	}
